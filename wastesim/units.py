@@ -1,0 +1,103 @@
+"""Quantities with units: read from text without guessing, printed so that they can be read back.
+
+`80 GB` is 80e9 bytes and `80 GiB` is 80 * 2**30 (IEC 80000-13); a bare `80 G` is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+KIB, MIB, GIB, TIB = (2**power for power in (10, 20, 30, 40))
+
+_DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+_BYTES = {
+    **{f"{prefix}B": factor for prefix, factor in _DECIMAL.items()},
+    **{f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGTP", start=1)},
+}
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*\Z")
+
+
+def _parse(text: str, units: dict[str, float] | dict[str, int], what: str, example: str) -> float:
+    match = _QUANTITY.match(text)
+    if match is None:
+        raise ValueError(f"must be a number and a unit such as '{example}'")
+    number, unit = match.group(1).replace(",", "").replace("_", ""), match.group(2) or ""
+    if unit not in units:
+        known = ", ".join(name for name in units if name)
+        hint = _case_hint(unit, list(units))
+        raise ValueError(f"must be {what} with one of the units {known}{hint}")
+    value, factor = float(number), units[unit]
+    exact = isinstance(factor, int) and number.lstrip("+-").isdigit()
+    return int(number) * factor if exact else value * factor
+
+
+def _case_hint(unit: str, known: list[str]) -> str:
+    alike = [name for name in known if name.lower() == unit.lower()]
+    if alike:
+        return f", did you mean '{alike[0]}'?"
+    if unit in ("K", "M", "G", "T", "k"):
+        upper = unit.upper()
+        return f"; '{unit}' alone is unclear: {unit}B is decimal, {upper}iB is 1024-based"
+    return ""
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes of `80 GB` (80e9) or `80 GiB` (80 * 2**30); ValueError for anything unclear."""
+    return round(_parse(text, _BYTES, "a size", "80 GiB"))
+
+
+def parse_bandwidth(text: str) -> float:
+    """Bytes per second of `3.3 TB/s`; ValueError for anything unclear."""
+    units = {f"{name}/s": factor for name, factor in _BYTES.items()}
+    return float(_parse(text, units, "a bandwidth", "3.3 TB/s"))
+
+
+def parse_flops(text: str) -> float:
+    """Floating-point operations per second of `1000 TFLOP/s`; ValueError otherwise."""
+    units = {f"{prefix}FLOP/s": factor for prefix, factor in _DECIMAL.items()}
+    units |= {f"{prefix}FLOPS": factor for prefix, factor in _DECIMAL.items() if prefix}
+    return float(_parse(text, units, "an arithmetic rate", "1000 TFLOP/s"))
+
+
+def parse_seconds(text: str) -> float:
+    """Seconds of `20 ms`; ValueError for anything unclear."""
+    return float(_parse(text, _SECONDS, "a duration", "20 ms"))
+
+
+def parse_tokens(text: str) -> int:
+    """Tokens of `8192`, `8k` (8,000) or `8Ki` (8,192); ValueError for fractions of a token."""
+    units = {"": 1, "k": 10**3, "M": 10**6, "Ki": KIB, "Mi": MIB}
+    value = _parse(text, units, "a number of tokens", "8Ki")
+    if value != round(value):
+        raise ValueError("must be a whole number of tokens")
+    return round(value)
+
+
+def format_bytes(value: float) -> str:
+    """`16.00 GiB`, `339.0 KiB`, `512 B`: binary units, as memory is sold to programs."""
+    for size, unit in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if abs(value) >= size:
+            return f"{value / size:,.2f} {unit}"
+    return f"{value:,.0f} B"
+
+
+def format_count(value: float) -> str:
+    """`155,987`: whole numbers with separators, others with two decimals."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def format_percent(share: float | None) -> str:
+    """`24.3 %`; an undefined share is printed as a dash, never as zero."""
+    return "–" if share is None or math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def format_seconds(value: float | None) -> str:
+    """`1.25 s`, `24.1 ms`, `310 µs`; an undefined time is printed as a dash."""
+    if value is None or math.isnan(value):
+        return "–"
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.3g} s"
