@@ -1,0 +1,30 @@
+"""Catalog names in a raw experiment, checked before anything is built.
+
+`config` cannot know the catalog (it stands below it), so the loader of the verbs asks here and
+turns what comes back into lines with file, line and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from wastesim.catalog.gpus import gpu_names, is_gpu
+from wastesim.catalog.models import is_model, model_names
+from wastesim.catalog.names import unknown
+
+_CHECKS: Mapping[str, tuple[str, Callable[[str], bool], Callable[[], tuple[str, ...]]]] = {
+    "model": ("model", is_model, model_names),
+    "gpu": ("GPU", is_gpu, gpu_names),
+}
+
+
+def check_names(tree: Mapping[str, object]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """`(("model",), "must be a model of the catalog, did you mean ...")` for unknown names.
+
+    Looks at `model` and `gpu` at the top of the tree; mappings and other values are for the
+    config models to judge.  Never raises.
+    """
+    for key, (kind, known, names) in _CHECKS.items():
+        value = tree.get(key) if isinstance(tree, Mapping) else None
+        if isinstance(value, str) and not known(value):
+            yield (key,), unknown(value, kind, names())
