@@ -1,0 +1,17 @@
+"""`workload:` of an experiment: requests, and what becomes of those that are too long."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from wastesim.config.arrivals import WorkloadSpec
+
+
+class Workload(WorkloadSpec):
+    """Where requests come from, when, and the rule for P + O > `max_model_len`.
+
+    `reject` refuses the request, `truncate` serves it and cuts its output at the limit, `error`
+    ends the run.
+    """
+
+    too_long: Literal["reject", "truncate", "error"] = "reject"
