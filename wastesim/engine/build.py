@@ -1,0 +1,126 @@
+"""From an experiment to the parts of a server, each decision with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wastesim.allocation import Contiguous, Policy
+from wastesim.catalog import Budget, kv_budget, kv_bytes_per_token, resolve_gpu, resolve_model
+from wastesim.catalog.kv import explain_kv, kv_notes
+from wastesim.catalog.weights import (
+    attention_flop_per_cell,
+    flop_per_token,
+    weights_bytes,
+    weights_notes,
+    weights_read_bytes,
+)
+from wastesim.config import Experiment
+from wastesim.config.hardware import Gpu, ModelGeometry
+from wastesim.config.server import FixedClock as FixedClockConfig
+from wastesim.config.server import RooflineClock as RooflineClockConfig
+from wastesim.engine.clock import Clock, FixedClock, MeasuredClock, RooflineClock
+from wastesim.engine.cost import CostModel
+from wastesim.units import format_count
+
+if TYPE_CHECKING:
+    from wastesim.decode import Decoder
+    from wastesim.rng import Streams
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """The accounted model on the accounted card, and what that leaves for the cache."""
+
+    model: ModelGeometry
+    gpu: Gpu
+    bytes_per_token: int
+    budget: Budget
+
+    @property
+    def capacity_cells(self) -> int:
+        """Cells of the pool: one group, all layers."""
+        return self.budget.capacity_cells
+
+
+def hardware(experiment: Experiment) -> Hardware:
+    """Resolve names and compute the KV budget; ConfigError when nothing is left for it."""
+    server = experiment.server
+    model, gpu = resolve_model(experiment.model), resolve_gpu(experiment.gpu)
+    per_token = kv_bytes_per_token(model, server.kv_cache_dtype)
+    budget = kv_budget(
+        gpu.memory_bytes,
+        server.gpu_memory_utilization,
+        weights_bytes(model),
+        overhead_bytes=server.overhead,
+        bytes_per_token=per_token,
+        kv_cache_memory_bytes=server.kv_cache_memory_bytes,
+    )
+    return Hardware(model, gpu, per_token, budget)
+
+
+def policy(experiment: Experiment, capacity_cells: int) -> Policy:
+    """The allocation policy over a pool of `capacity_cells`."""
+    return Contiguous(capacity_cells, experiment.server.max_model_len)
+
+
+def clock(experiment: Experiment, gpu: Gpu) -> Clock:
+    """The clock that the experiment asks for."""
+    config = experiment.clock
+    if isinstance(config, FixedClockConfig):
+        return FixedClock(config.step_s)
+    if isinstance(config, RooflineClockConfig):
+        return RooflineClock(
+            gpu.bandwidth_bytes_per_s * config.bandwidth_efficiency,
+            gpu.flops_per_s * config.flops_efficiency,
+            config.overhead_s,
+        )
+    return MeasuredClock()
+
+
+def cost_model(parts: Hardware) -> CostModel:
+    """Integer coefficients of a tick's bytes and FLOP."""
+    return CostModel(
+        weights_read_bytes=weights_read_bytes(parts.model),
+        kv_bytes_per_token=parts.bytes_per_token,
+        flop_per_token=flop_per_token(parts.model),
+        attention_flop_per_context=attention_flop_per_cell(parts.model),
+    )
+
+
+def decoder(experiment: Experiment, capacity_cells: int, streams: Streams) -> Decoder | None:
+    """The NumPy transformer over an arena of `capacity_cells`, or None to account only."""
+    config = experiment.decode
+    if config.engine == "none":
+        return None
+    from wastesim.decode import Decoder, decode_model
+
+    return Decoder(decode_model(config.model), capacity_cells, streams, config.kv_cache_dtype)
+
+
+def ceiling(memory: Policy, max_num_seqs: int) -> tuple[int, str]:
+    """The largest number of requests that can run at once, and what binds it."""
+    held = memory.ceiling()
+    if held.requests <= max_num_seqs:
+        return held.requests, held.reason
+    return max_num_seqs, f"max_num_seqs: {format_count(max_num_seqs)} ({held.reason})"
+
+
+def explanations(experiment: Experiment, parts: Hardware, clock_kind: str) -> list[str]:
+    """The run's decisions in words, arithmetic included."""
+    clocks = {
+        "roofline": "times come from a roofline of ideal hardware: no real server reaches them",
+        "fixed": "every tick takes the same time, whatever it does",
+        "measured": "times are those of the NumPy decode on this machine",
+    }
+    lines = [
+        parts.budget.because(),
+        explain_kv(parts.model, experiment.server.kv_cache_dtype),
+        f"{parts.budget.remainder_bytes:,} B of the KV budget do not make a cell",
+        clocks[clock_kind],
+    ]
+    return [
+        *lines,
+        *kv_notes(parts.model, experiment.server.kv_cache_dtype),
+        *weights_notes(parts.model),
+    ]

@@ -1,0 +1,52 @@
+"""Who is let into the queue: everybody who can ever be served, and no one is lost.
+
+A request that cannot be served is refused here with both numbers, whatever the policy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from wastesim.allocation import Policy
+from wastesim.engine.sequence import Sequence
+from wastesim.errors import InputError
+from wastesim.request import Request
+
+
+@dataclass(frozen=True)
+class Door:
+    """The rules of entry: `max_model_len`, the token budget, and what memory can ever hold."""
+
+    policy: Policy
+    max_model_len: int
+    too_long: Literal["reject", "truncate", "error"]
+    max_num_batched_tokens: int | None = None
+
+    def enter(self, request: Request) -> Sequence | str:
+        """The sequence to queue, or the reason why not; InputError if too long is an error."""
+        limit = self.max_model_len
+        outputs = request.output_tokens
+        if request.total_tokens > limit:
+            if self.too_long == "error":
+                raise InputError(
+                    f"request {request.request_id} has {request.prompt_tokens} prompt and"
+                    f" {request.output_tokens} output tokens, more than 'server.max_model_len'"
+                    f" {limit}; set 'workload.too_long' to reject or truncate, or raise the limit"
+                )
+            if self.too_long == "reject" or request.prompt_tokens >= limit:
+                return f"too long: prompt + output > max_model_len {limit}"
+            outputs = limit - request.prompt_tokens
+        return self._admissible(request, outputs)
+
+    def _admissible(self, request: Request, outputs: int) -> Sequence | str:
+        declared = request.max_tokens
+        room = self.max_model_len - request.prompt_tokens
+        sequence = Sequence(request, outputs, room if declared is None else min(declared, room))
+        budget = self.max_num_batched_tokens
+        if budget is not None and request.prompt_tokens > budget:
+            return f"never fits: the whole prompt > max_num_batched_tokens {budget}"
+        needed, most = self.policy.most_cells(sequence.ask())
+        if needed > most:
+            return f"never fits: needs {needed} cells, an empty pool can give {most}"
+        return sequence
