@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wastesim.config import Experiment, load_experiment
-    from wastesim.result import Result, simulate
+    from wastesim.config import Experiment
+    from wastesim.result import Result, load_experiment, simulate
 
 __version__ = "0.1.0"
 __all__ = ["Experiment", "Result", "__version__", "load_experiment", "simulate"]
 
 _HOMES = {
     "Experiment": "wastesim.config",
-    "load_experiment": "wastesim.config",
+    "load_experiment": "wastesim.result",
     "Result": "wastesim.result",
     "simulate": "wastesim.result",
 }

@@ -1,0 +1,49 @@
+"""`wastesim VERB ...`: the verbs are the modules, each also `python -m wastesim.VERB`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+#: verb -> what it is for; the module of the same name has `main(argv) -> int`.
+VERBS = {
+    "run": "simulate one experiment and write its report",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Hand over to the verb; returns its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help"):
+        print(_usage())
+        return 0
+    if words[0] in ("-V", "--version"):
+        from wastesim import __version__
+
+        print(f"wastesim {__version__}")
+        return 0
+    if words[0] not in VERBS:
+        print(_unknown(words[0]), file=sys.stderr)
+        return 2
+    verb: int = import_module(f"wastesim.{words[0]}").main(words[1:])
+    return verb
+
+
+def _usage() -> str:
+    lines = [f"  {verb:<10} {purpose}" for verb, purpose in VERBS.items()]
+    return "\n".join(
+        ["usage: wastesim VERB ...", "", *lines, "", "wastesim VERB --help says more."]
+    )
+
+
+def _unknown(verb: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(verb, VERBS, n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return f"error: '{verb}' is not a verb{hint} (known: {', '.join(VERBS)})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

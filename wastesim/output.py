@@ -1,0 +1,165 @@
+"""A result folder that is either whole or not there.
+
+Everything is written to a hidden folder beside the target, numbers before pictures, and moved
+into place at the end.  Whether the target can be used is found out before anything is simulated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import wastesim
+from wastesim.config import dump_yaml
+from wastesim.errors import OutputError
+from wastesim.metrics import flat
+from wastesim.result import Result
+
+LIBRARIES = ("numpy", "simpy", "scipy", "pandas", "matplotlib", "pydantic")
+BASE_BYTES = 8 * 2**20  # figures and page of a run of any size; measured at 2-3 MB
+BYTES_PER_REQUEST = 400  # its rows in three files
+
+
+class ResultFolder:
+    """`with ResultFolder(target) as folder: ... folder.write(result, ...)`.
+
+    Raises OutputError on entry when the target cannot be created or written, is a file, holds
+    something that is not an earlier result, or the disk has no room.
+    """
+
+    def __init__(self, target: Path, num_requests: int | None) -> None:
+        self.target = target
+        self._needed_bytes = BASE_BYTES + BYTES_PER_REQUEST * (num_requests or 0)
+        self._staging = target.with_name(f".{target.name}.partial-{os.getpid()}")
+
+    def __enter__(self) -> ResultFolder:
+        self._refuse_foreign_folder()
+        try:
+            self._staging.mkdir(parents=True)
+            probe = self._staging / "probe"
+            probe.write_bytes(b"\0" * 4096)
+            probe.unlink()
+            free = shutil.disk_usage(self._staging).free
+        except OSError as error:
+            self._discard()
+            raise OutputError(f"{self.target}: cannot be written ({error.strerror})") from None
+        if free < self._needed_bytes:
+            self._discard()
+            raise OutputError(
+                f"{self.target}: the disk has {free:,} bytes free, the results need about"
+                f" {self._needed_bytes:,}; free some or choose another '--output'"
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._discard()
+
+    def write(self, result: Result, source: str, command: Sequence[str]) -> list[str]:
+        """Write numbers, then pictures, then put all in place; returns warnings."""
+        from wastesim.report import write_report
+
+        resolved, provenance = dump_yaml(result.experiment.to_tree()), _provenance(result, command)
+        try:
+            self._write_numbers(result, source, resolved, provenance)
+            warnings = write_report(
+                result.records,
+                result.summary,
+                self._staging,
+                resolved=resolved,
+                provenance=provenance,
+                figures=result.experiment.output.figures,
+            )
+            self._put_in_place()
+        except OSError as error:
+            raise OutputError(f"{self.target}: writing failed ({error.strerror})") from error
+        return warnings
+
+    def _write_numbers(
+        self, result: Result, source: str, resolved: str, provenance: dict[str, Any]
+    ) -> None:
+        here = self._staging
+        (here / "experiment.yaml").write_text(source, encoding="utf-8")
+        (here / "resolved.yaml").write_text(resolved, encoding="utf-8")
+        _write_json(here / "run.json", provenance)
+        _write_json(here / "summary.json", result.summary)
+        _write_summary_csv(here / "summary.csv", result.summary)
+        if result.experiment.output.records == "full":
+            result.records.save(here)
+
+    def _put_in_place(self) -> None:
+        old = self.target.with_name(f".{self.target.name}.old-{os.getpid()}")
+        if self.target.exists():
+            self.target.rename(old)
+        self._staging.rename(self.target)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def _refuse_foreign_folder(self) -> None:
+        if not self.target.exists():
+            return
+        if not self.target.is_dir():
+            raise OutputError(f"{self.target}: is a file; name a folder for the results")
+        if any(self.target.iterdir()) and not (self.target / "run.json").exists():
+            raise OutputError(
+                f"{self.target}: is not empty and holds no earlier results; name another folder"
+            )
+
+    def _discard(self) -> None:
+        shutil.rmtree(self._staging, ignore_errors=True)
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _write_summary_csv(path: Path, summary: dict[str, Any]) -> None:
+    import pandas as pd
+
+    pd.DataFrame([flat(summary)]).to_csv(path, index=False, lineterminator="\n")
+
+
+def _provenance(result: Result, command: Sequence[str]) -> dict[str, Any]:
+    return {
+        "wastesim": wastesim.__version__,
+        "command": " ".join(command),
+        "seed": result.experiment.seed,
+        "digest": result.experiment.digest,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "git_commit": _git_commit(),
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in LIBRARIES},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "interrupted": result.records.facts.interrupted,
+    }
+
+
+def _git_commit() -> str | None:
+    """The commit of the source tree wastesim runs from, `+` when it was changed since."""
+    here = Path(wastesim.__file__).parents[1]
+    if not (here / ".git").exists():
+        return None
+    try:
+        head = _git(here, "rev-parse", "HEAD")
+        return head + ("+" if _git(here, "status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", *words], cwd=folder, capture_output=True, text=True, check=True, timeout=10
+    )
+    return done.stdout.strip()

@@ -1,0 +1,86 @@
+"""A progress bar on a terminal, and Ctrl-C that keeps what is finished."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from time import monotonic
+from types import FrameType, TracebackType
+from typing import Any
+
+from wastesim.engine import Observer
+from wastesim.records import RequestRow, TickRow
+
+REDRAW_S = 0.1
+
+
+class Progress(Observer):
+    """Counts ended requests; the first Ctrl-C asks the run to stop, a second one kills it."""
+
+    def __init__(self, num_requests: int | None, *, quiet: bool) -> None:
+        self._total = num_requests
+        self._ended = 0
+        self._stop = False
+        self._bar: Any = None
+        self._task: Any = None
+        self._drawn_s = 0.0
+        self._shown = not quiet and sys.stderr.isatty()
+        self._before: Any = None
+
+    def __enter__(self) -> Progress:
+        try:
+            self._before = signal.signal(signal.SIGINT, self._on_interrupt)
+        except ValueError:  # not the main thread: Ctrl-C is not ours to handle
+            self._before = None
+        if self._shown:
+            self._open_bar()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._ended)
+            self._bar.stop()
+
+    def tick(self, row: TickRow) -> None:
+        """Redraw now and then."""
+        if self._bar is not None and monotonic() - self._drawn_s > REDRAW_S:
+            self._drawn_s = monotonic()
+            words = f"{row.running} running, {row.waiting} waiting, t = {row.t_s:,.1f} s"
+            self._bar.update(self._task, completed=self._ended, state=words)
+
+    def request(self, row: RequestRow) -> None:
+        """One more has ended."""
+        self._ended += 1
+
+    def should_stop(self) -> bool:
+        """After Ctrl-C."""
+        return self._stop
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._stop:
+            raise KeyboardInterrupt
+        self._stop = True
+        print("stopping after this tick; Ctrl-C again to give up everything", file=sys.stderr)
+
+    def _open_bar(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("requests"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[state]}"),
+        )
+        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task("requests", total=self._total, state="")

@@ -1,0 +1,99 @@
+"""`python -m wastesim.run EXPERIMENT.yaml`: simulate, write the results, say what was found.
+
+Exit codes: 0 done, 1 a broken invariant, 2 bad input or an output folder that cannot be used,
+130 interrupted (what is finished is kept, in a report that says so).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from wastesim.errors import WastesimError
+from wastesim.output import ResultFolder
+from wastesim.progress import Progress
+
+INTERRUPTED = 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The verb's options."""
+    made = argparse.ArgumentParser(
+        prog="wastesim run",
+        description="Simulate one experiment and write its report.",
+        epilog="Example: wastesim run experiments/default.yaml --set server.max_model_len=4096",
+    )
+    made.add_argument("experiment", type=Path, help="an experiment in YAML")
+    made.add_argument(
+        "--set",
+        dest="overrides",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="replace one key, such as server.max_model_len=4096 (repeatable)",
+    )
+    made.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder of the results (reports/NAME/TIME-DIGEST)",
+    )
+    made.add_argument("--seed", type=int, metavar="N", help="replace the experiment's seed")
+    made.add_argument(
+        "--verify", action="store_true", help="check every request against an uncached forward pass"
+    )
+    made.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the verb; returns the exit code."""
+    options = parser().parse_args(argv)
+    try:
+        return run(options, ["wastesim", "run", *(sys.argv[1:] if argv is None else argv)])
+    except WastesimError as error:
+        print(_as_text(error), file=sys.stderr)
+        return error.exit_code
+
+
+def run(options: argparse.Namespace, command: Sequence[str]) -> int:
+    """Load, check the output folder, simulate, write."""
+    from wastesim.result import load_experiment, simulate
+
+    overrides = list(options.overrides)
+    overrides += [] if options.seed is None else [f"seed={options.seed}"]
+    overrides += ["decode.verify=true"] if options.verify else []
+    experiment = load_experiment(options.experiment, overrides)
+    target = options.output or _default_folder(experiment.name, experiment.digest)
+    with ResultFolder(target, experiment.workload.num_requests) as folder:
+        with Progress(experiment.workload.num_requests, quiet=options.quiet) as progress:
+            result = simulate(experiment, progress)
+        source = options.experiment.read_text(encoding="utf-8-sig")
+        for warning in folder.write(result, source, command):
+            print(f"warning: {warning}", file=sys.stderr)
+    if not options.quiet:
+        from wastesim.report.terminal import print_summary
+
+        print_summary(result.summary, result.records, target)
+    return INTERRUPTED if result.records.facts.interrupted else 0
+
+
+def _default_folder(name: str, digest: str) -> Path:
+    stem = f"{datetime.now():%Y%m%dT%H%M%S}-{digest}"
+    folder = Path("reports") / name / stem
+    again = 2
+    while folder.exists():
+        folder = folder.with_name(f"{stem}-{again}")
+        again += 1
+    return folder
+
+
+def _as_text(error: WastesimError) -> str:
+    return "\n".join(f"error: {line}" for line in str(error).splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
