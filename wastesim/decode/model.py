@@ -1,0 +1,119 @@
+"""The transformer: one step over a ragged batch of decoded tokens and prompt chunks.
+
+`forward` knows neither requests nor memory.  It hands each layer's queries, keys and values to
+`attend`, which stores the keys and values wherever it likes and returns what the queries found;
+the arena (`step`) and the chapter's cache (`kv_cache`) are two such places.
+
+RoPE is applied before K is stored, in the interleaved convention (pairs 2i, 2i + 1 are turned
+together), as in the original Llama and GGUF files: a pair is then one complex number.
+Letters are those of `arrays`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from wastesim.decode.arrays import Floats, Ints
+from wastesim.decode.geometry import DecodeModel
+from wastesim.decode.weights import LayerWeights, Weights
+
+# (layer, queries [N, G, M, D], keys and values [N, 2 * G, D]) -> [N, G, M, D]
+Attend: TypeAlias = Callable[[int, Floats, Floats], Floats]
+
+
+class Transformer:
+    """Weights and the arithmetic over them."""
+
+    def __init__(self, weights: Weights) -> None:
+        one_blas_thread()
+        self.weights = weights
+        self.model = weights.model
+        self._turns = _turns(self.model, 1024)  # [positions, D / 2]
+
+    def forward(self, tokens: Ints, positions: Ints, sampled: Ints, attend: Attend) -> Floats:
+        """Logits ``[sampled, V]`` of the `sampled` rows of a batch of N tokens."""
+        x = self.weights.embedding[tokens]  # [N, E]
+        turns = self._turns_at(positions)  # [N, 1, D / 2]
+        for index, layer in enumerate(self.weights.layers):
+            x += self._attention(index, layer, x, turns, attend)
+            x += self._feed_forward(layer, x)
+        last = rms_norm(x[sampled], self.weights.norm, self.model.rms_eps)
+        logits: Floats = last @ self.weights.head
+        return logits
+
+    def _attention(
+        self, index: int, layer: LayerWeights, x: Floats, turns: NDArray[np.complex64], at: Attend
+    ) -> Floats:
+        model, count = self.model, len(x)
+        heads = model.q_heads + 2 * model.kv_heads
+        normed = rms_norm(x, layer.attention_norm, model.rms_eps)
+        qkv = (normed @ layer.qkv).reshape(count, heads, model.head_dim)  # [N, H + 2 * G, D]
+        rotate(qkv[:, : model.q_heads + model.kv_heads], turns)
+        q = qkv[:, : model.q_heads] * np.float32(model.head_dim**-0.5)  # [N, H, D]
+        grouped = q.reshape(count, model.kv_heads, model.queries_per_kv_head, model.head_dim)
+        mixed = at(index, grouped, qkv[:, model.q_heads :])  # [N, G, M, D]
+        out: Floats = mixed.reshape(count, -1) @ layer.out  # [N, E]
+        return out
+
+    def _feed_forward(self, layer: LayerWeights, x: Floats) -> Floats:
+        both = rms_norm(x, layer.ffn_norm, self.model.rms_eps) @ layer.gate_up  # [N, 2 * F]
+        gate, up = both[:, : self.model.ffn], both[:, self.model.ffn :]
+        down: Floats = (silu(gate) * up) @ layer.down  # [N, E]
+        return down
+
+    def _turns_at(self, positions: Ints) -> NDArray[np.complex64]:
+        needed = int(positions.max()) + 1
+        if needed > len(self._turns):
+            self._turns = _turns(self.model, max(needed, 2 * len(self._turns)))
+        return self._turns[positions, None, :]
+
+
+def rms_norm(x: Floats, weight: Floats, eps: float) -> Floats:
+    """``x / sqrt(mean(x ** 2) + eps) * weight`` over the last axis."""
+    squares = np.einsum("ne,ne->n", x, x)  # [N]
+    scale = 1.0 / np.sqrt(squares / np.float32(x.shape[1]) + np.float32(eps))
+    normed: Floats = x * scale[:, None] * weight  # [N, E]
+    return normed
+
+
+def rotate(heads: Floats, turns: NDArray[np.complex64]) -> None:
+    """Turn each pair (2i, 2i + 1) of ``[N, heads, D]`` by its angle, in place."""
+    pairs = heads.view(np.complex64)  # [N, heads, D / 2]
+    pairs *= turns
+
+
+def silu(x: Floats) -> Floats:
+    """``x * sigmoid(x)``, by tanh because exp(-x) overflows."""
+    half = x * np.float32(0.5)
+    gated: Floats = half * np.tanh(half) + half
+    return gated
+
+
+def greedy(logits: Floats) -> Ints:
+    """The likeliest token of each row; the lowest id among equals."""
+    likeliest: Ints = np.argmax(logits, axis=1)
+    return likeliest
+
+
+@cache
+def one_blas_thread() -> object:
+    """Hold BLAS to one thread for the rest of the process.
+
+    Matrices this small gain nothing from a second thread, and with two threads on a busy machine
+    medians rise 10 to 100 times.
+    """
+    return threadpool_limits(limits=1, user_api="blas")
+
+
+def _turns(model: DecodeModel, positions: int) -> NDArray[np.complex64]:
+    """Unit complex numbers ``[positions, D / 2]`` at angles position * base ** (-2i / D)."""
+    frequency = model.rope_base ** (-np.arange(0, model.head_dim, 2) / model.head_dim)
+    angles = np.arange(positions)[:, None] * frequency
+    turns: NDArray[np.complex64] = np.exp(1j * angles).astype(np.complex64)
+    return turns
