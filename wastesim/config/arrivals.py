@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from wastesim.config.base import Frozen
-from wastesim.config.lengths import Lengths
+from wastesim.config.lengths import Lengths, TimeUnit, TraceColumns
 from wastesim.config.quantities import Count, RequestRate
 
 
@@ -37,6 +37,9 @@ class WorkloadSpec(Arrivals):
 
     lengths: Lengths | None = None
     trace: str | None = None
+    #: How to read a trace whose names wastesim does not know, or whose clock has no unit.
+    columns: TraceColumns | None = None
+    time_unit: TimeUnit | None = None
     num_requests: Count | None = None
 
     @model_validator(mode="after")

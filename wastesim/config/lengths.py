@@ -110,11 +110,23 @@ class Joint(Frozen):
     max_total: Tokens | None = None
 
 
+class TraceColumns(Frozen):
+    """Names of a trace's columns, where wastesim would not know them by itself."""
+
+    prompt: str | None = None
+    output: str | None = None
+    arrival: str | None = None
+
+
+TimeUnit = Literal["s", "ms", "us", "ns"]
+
+
 class Resample(Frozen):
     """(prompt, output) pairs of the usable rows of a trace, drawn with replacement."""
 
     kind: Literal["resample"] = "resample"
     file: str
+    columns: TraceColumns | None = None
 
 
 def _kind_of_lengths(value: Any) -> str:
