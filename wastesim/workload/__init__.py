@@ -1,1 +1,21 @@
-"""Placeholder docstring, replaced by the room."""
+"""A config in, a stream of requests out: lengths and arrivals, no clock.
+
+Read `build` first; `sources` says what lengths can be drawn from, `traces` reads files.
+"""
+
+from __future__ import annotations
+
+from wastesim.workload.build import build_workload
+from wastesim.workload.check import check_workload
+from wastesim.workload.library import workload_names
+from wastesim.workload.stream import Workload
+from wastesim.workload.traces import Trace, read_trace
+
+__all__ = [
+    "Trace",
+    "Workload",
+    "build_workload",
+    "check_workload",
+    "read_trace",
+    "workload_names",
+]

@@ -1,0 +1,95 @@
+"""From `lengths:` to something that pairs of lengths can be drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wastesim.config.lengths import Joint, Lengths, Marginals, Resample
+from wastesim.errors import InputError
+from wastesim.workload.joint import JointSource, read_table
+from wastesim.workload.library import read_workload_file, unknown, workload_file
+from wastesim.workload.marginals import MarginalSource
+from wastesim.workload.pairs import Pairs, PairSource
+from wastesim.workload.traces import Trace, read_trace
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+#: Workload files may refer to workload files, but not in a circle.
+_DEEPEST = 8
+
+
+@dataclass(frozen=True, eq=False)
+class TraceSource:
+    """Draws whole rows of a trace, with replacement."""
+
+    trace: Trace
+
+    @property
+    def title(self) -> str:
+        """What is drawn from."""
+        return f"pairs resampled from {len(self.trace):,} rows of {self.trace.path.name}"
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Rows that could not be used, by reason."""
+        return trace_counts(self.trace)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the report says about the file."""
+        return trace_notes(self.trace)
+
+    def draw(self, rng: Generator, size: int) -> Pairs:
+        """`size` rows."""
+        row = rng.integers(len(self.trace), size=size)
+        return Pairs(self.trace.prompt[row].astype("int64"), self.trace.output[row].astype("int64"))
+
+
+def open_lengths(
+    lengths: Lengths, base: Path, title: str | None = None, depth: int = 0
+) -> PairSource:
+    """The source that `lengths` describes; relative paths are relative to `base`.
+
+    InputError or ConfigError when a file is missing or cannot be used.
+    """
+    if isinstance(lengths, Marginals):
+        return MarginalSource(lengths, title or "independent distributions")
+    if isinstance(lengths, Joint):
+        table = read_table(base / lengths.table, lengths.max_total)
+        return JointSource(table, title or f"the joint table {lengths.table}")
+    if isinstance(lengths, Resample):
+        trace = read_trace(base / lengths.file, arrivals=False, columns=lengths.columns)
+        return TraceSource(trace)
+    return _named(lengths, base, depth)
+
+
+def _named(text: str, base: Path, depth: int) -> PairSource:
+    path = workload_file(text, base)
+    if path is None:
+        if not (base / text).exists():
+            raise InputError(f"lengths: {unknown(text)}")
+        return TraceSource(read_trace(base / text, arrivals=False))
+    if depth == _DEEPEST:
+        raise InputError(f"lengths: {path} refers to itself over {depth} workload files")
+    file = read_workload_file(path)
+    return open_lengths(file.lengths, path.parent, file.title, depth + 1)
+
+
+def trace_counts(trace: Trace) -> dict[str, int]:
+    """Rows left out, as counts of a workload: `row_output_zero`."""
+    return {f"row_{reason}": count for reason, count in trace.unusable.items()}
+
+
+def trace_notes(trace: Trace) -> tuple[str, ...]:
+    """Rows left out, in words, and what else the reader noticed."""
+    reasons = ", ".join(
+        f"{reason} {count:,} (first at line {trace.first_line[reason]})"
+        for reason, count in trace.unusable.items()
+    )
+    left_out = sum(trace.unusable.values())
+    note = f"{trace.path.name}: {left_out:,} of {trace.rows:,} rows cannot be used: {reasons}"
+    return (*([note] if left_out else []), *(f"{trace.path.name}: {n}" for n in trace.notes))
