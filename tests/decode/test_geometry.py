@@ -20,7 +20,9 @@ def test_tiny_has_grouped_queries_and_more_than_one_layer():
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(ConfigError, match=r"one of tiny, small \(got 'tinny'\), did you mean 'tiny'"):
+    with pytest.raises(
+        ConfigError, match=r"one of tiny, small \(got 'tinny'\), did you mean 'tiny'"
+    ):
         decode_model("tinny")
     assert "tiny" in decode_models()
 
