@@ -87,13 +87,13 @@ class Server:
 
     def arrive(self, request: Request) -> None:
         """A request knocks: it joins the queue, or its rejection is recorded with the reason."""
+        if not self.submitted:
+            self._idle_since_s = self.env.now  # the horizon begins with the first arrival
         self.submitted += 1
         entered = self.parts.door.enter(request)
         if isinstance(entered, str):
             self._record(rejected(request, entered))
             return
-        if self._idle_since_s is None:
-            self._idle_since_s = self.env.now  # the horizon begins with the first arrival
         self.queues.waiting.append(entered)
         self._wake_up()
 
