@@ -21,16 +21,19 @@ class Addresses:
     """Where one request's tokens are stored."""
 
     def __init__(self, arena: Arena, placement: Placement) -> None:
-        arena.check(placement)
         self._arena = arena
         self._per_cell = arena.model.rows_per_cell
+        self._adopt(placement)
+
+    def _adopt(self, placement: Placement) -> None:
+        self._arena.check(placement)
         self.placement = placement
         self.cells = placement.cells
         self.block = _common_size(placement.spans)  # 0: spans of mixed sizes
         self._starts = self._rows_of(placement.spans)
-        plain = arena.dtype == np.float32
-        self._views = self._layer_views() if plain and len(placement.spans) == 1 else None
-        self.units = self._units(self._starts) if plain and len(placement.spans) > 1 else None
+        plain, single = self._arena.dtype == np.float32, len(placement.spans) == 1
+        self._views = self._layer_views() if plain and single else None
+        self.units = self._units(self._starts) if plain and not single else None
 
     def extend(self, longer: Placement) -> None:
         """Take over a placement that starts with the same spans."""
@@ -42,18 +45,20 @@ class Addresses:
             )
         added = longer.spans[len(held) :]
         if self.units is None or _common_size(added) != self.block:
-            Addresses.__init__(self, self._arena, longer)
+            self._adopt(longer)
+        else:
+            self._append(longer, added)
+
+    def _append(self, longer: Placement, added: tuple[Span, ...]) -> None:
+        """Extend by blocks of the same size, without looking at the earlier ones again."""
+        starts = self._rows_of(added)
+        units = self._units(starts)
+        if self.units is None or units is None:
+            self._adopt(longer)
             return
         self._arena.check(Placement(added))
-        self._append(longer, self._rows_of(added))
-
-    def _append(self, longer: Placement, starts: list[int]) -> None:
-        units = self._units(starts)
-        if units is None or self.units is None:
-            Addresses.__init__(self, self._arena, longer)
-            return
         self.placement = longer
-        self.cells += len(starts) * self.block
+        self.cells += len(added) * self.block
         self._starts += starts
         self.units = np.concatenate([self.units, units])
 

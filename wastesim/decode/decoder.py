@@ -45,6 +45,14 @@ class _Sequence:
     addresses: Addresses | None = None  # None while waiting or evicted
 
 
+class _Item(NamedTuple):
+    """What one step does for one request."""
+
+    request_id: int
+    sequence: _Sequence
+    part: Part
+
+
 class Decoder:
     """A transformer decoding every placed request in one arena."""
 
@@ -161,44 +169,38 @@ class Decoder:
         return check_tokens(weights, self.prompt(request_id), self.generated(request_id))
 
     def _step(self, work: Sequence[tuple[int, int]]) -> dict[int, int]:
-        self._check_work(work)
-        # Decodes first: the order in which `Step` lays out its rows.
-        ordered = sorted(work, key=lambda item: item[1] > 1)
-        sequences = [self._sequences[request_id] for request_id, _ in ordered]
-        counts = [count for _, count in ordered]
-        parts = [
-            Part(sequence.addresses, sequence.stored, count)
-            for sequence, count in zip(sequences, counts, strict=True)
-            if sequence.addresses is not None
-        ]
-        decodes = counts.count(1)
-        step = Step(self.arena, parts[:decodes], parts[decodes:])
-        last_rows = np.cumsum(counts) - 1  # [B]
-        whole = [i for i, s in enumerate(sequences) if s.stored + counts[i] == len(s.tokens)]
-        tokens, positions = _inputs(sequences, counts)
-        logits = self._transformer.forward(tokens, positions, last_rows[whole], step.attend)
-        for sequence, count in zip(sequences, counts, strict=True):
-            sequence.stored += count
-        chosen = greedy(logits).tolist()
-        for i, token in zip(whole, chosen, strict=True):
-            sequences[i].tokens.append(token)
-        return {ordered[i][0]: token for i, token in zip(whole, chosen, strict=True)}
+        batch = self._batch(work)
+        step = Step(self.arena, [item.part for item in batch])
+        last_rows = np.cumsum([item.part.count for item in batch]) - 1  # [B]
+        whole = [i for i, item in enumerate(batch) if item.part.stop == len(item.sequence.tokens)]
+        logits = self._transformer.forward(*_inputs(batch), last_rows[whole], step.attend)
+        for item in batch:
+            item.sequence.stored = item.part.stop
+        sampled = {}
+        for i, token in zip(whole, greedy(logits).tolist(), strict=True):
+            batch[i].sequence.tokens.append(token)
+            sampled[batch[i].request_id] = token
+        return sampled
 
-    def _check_work(self, work: Sequence[tuple[int, int]]) -> None:
+    def _batch(self, work: Sequence[tuple[int, int]]) -> list[_Item]:
+        """The work, found possible, decodes first as `Step` wants them."""
         if len({request_id for request_id, _ in work}) < len(work):
             raise AllocationError("a request appears twice in one step")
-        for request_id, count in work:
-            sequence, addresses = self._placed(request_id)
-            stop = sequence.stored + count
-            if stop > addresses.cells:
-                raise AllocationError(
-                    f"request {request_id} would write token {stop} into {addresses.cells} cells"
-                )
-            if not 1 <= count <= len(sequence.tokens) - sequence.stored:
-                raise AllocationError(
-                    f"request {request_id} has {len(sequence.tokens) - sequence.stored} tokens "
-                    f"to compute (got {count})"
-                )
+        batch = [self._item(request_id, count) for request_id, count in work]
+        return sorted(batch, key=lambda item: item.part.count > 1)
+
+    def _item(self, request_id: int, count: int) -> _Item:
+        sequence, addresses = self._placed(request_id)
+        stop, known = sequence.stored + count, len(sequence.tokens) - sequence.stored
+        if stop > addresses.cells:
+            raise AllocationError(
+                f"request {request_id} would write token {stop} into {addresses.cells} cells"
+            )
+        if not 1 <= count <= known:
+            raise AllocationError(
+                f"request {request_id} has {known} tokens to compute (got {count})"
+            )
+        return _Item(request_id, sequence, Part(addresses, sequence.stored, count))
 
     def _placed(self, request_id: int) -> tuple[_Sequence, Addresses]:
         sequence = self._sequences.get(request_id)
@@ -219,12 +221,11 @@ class Decoder:
         return prompt_tokens, tokens.tolist()
 
 
-def _inputs(sequences: Sequence[_Sequence], counts: Sequence[int]) -> tuple[Ints, Ints]:
+def _inputs(batch: Sequence[_Item]) -> tuple[Ints, Ints]:
     """Token ids and positions ``[N]`` of the tokens to compute."""
     tokens: list[int] = []
     positions: list[int] = []
-    for sequence, count in zip(sequences, counts, strict=True):
-        stop = sequence.stored + count
-        tokens += sequence.tokens[sequence.stored : stop]
-        positions += range(sequence.stored, stop)
+    for _, sequence, part in batch:
+        tokens += sequence.tokens[part.first : part.stop]
+        positions += part.tokens
     return np.array(tokens, np.int64), np.array(positions, np.int64)

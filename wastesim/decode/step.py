@@ -21,7 +21,7 @@ _GATHER_BYTES = 2**19  # about what stays in the second-level cache until it is 
 
 
 class Part:
-    """One request's share of a step: tokens ``[first, stop)`` of those it has."""
+    """One request's share of a step: `count` tokens after the `first` it has stored."""
 
     __slots__ = ("addresses", "count", "first", "stop")
 
@@ -31,16 +31,21 @@ class Part:
         self.count = count
         self.stop = first + count
 
+    @property
+    def tokens(self) -> range:
+        """Positions of the tokens to compute."""
+        return range(self.first, self.stop)
+
 
 class Step:
     """Stores and reads K and V for a batch: the `attend` of `model.Transformer.forward`."""
 
-    def __init__(self, arena: Arena, decodes: Sequence[Part], chunks: Sequence[Part]) -> None:
+    def __init__(self, arena: Arena, parts: Sequence[Part]) -> None:
         model = arena.model
         self._arena = arena
-        self._decodes = len(decodes)
-        self._chunks = chunks
-        self._first_rows, self._hop = self._write_rows(decodes, chunks)
+        self._decodes = sum(part.count == 1 for part in parts)
+        decodes, self._chunks = parts[: self._decodes], parts[self._decodes :]
+        self._first_rows, self._hop = self._write_rows(parts)
         self._runs = _runs(arena, decodes)
         lengths = [part.stop for part in decodes]
         queries = model.queries_per_kv_head
@@ -51,28 +56,27 @@ class Step:
         self._arena.rows[self._first_rows + layer * self._hop] = kv
         found = []
         if self._scores is not None:
-            own = q[: self._decodes]
-            found.append(
-                flat_attention(own, self._read(layer, 0), self._read(layer, 1), self._scores)
-            )
-        done = self._decodes
-        for part in self._chunks:
-            keys = part.addresses.read(layer, 0, part.stop)
-            values = part.addresses.read(layer, 1, part.stop)
-            found.append(causal_attention(q[done : done + part.count], keys, values))
-            done += part.count
+            keys, values = self._read(layer, 0), self._read(layer, 1)
+            found.append(flat_attention(q[: self._decodes], keys, values, self._scores))
+        found += self._attend_chunks(layer, q[self._decodes :])
         return found[0] if len(found) == 1 else np.concatenate(found)  # [N, G, M, D]
+
+    def _attend_chunks(self, layer: int, q: Floats) -> Iterator[Floats]:
+        done = 0
+        for part in self._chunks:
+            own = q[done : done + part.count]
+            done += part.count
+            keys, values = (part.addresses.read(layer, half, part.stop) for half in (0, 1))
+            yield causal_attention(own, keys, values)
 
     def _read(self, layer: int, half: int) -> Iterator[Floats]:
         """Keys or values ``[G, T, D]`` of every decode, each valid until the next."""
         for run in self._runs:
             yield from run.read(layer, half)
 
-    def _write_rows(self, decodes: Sequence[Part], chunks: Sequence[Part]) -> tuple[Ints, Ints]:
+    def _write_rows(self, parts: Sequence[Part]) -> tuple[Ints, Ints]:
         """Rows ``[N, 2 * G]`` of the tokens' K and V in layer 0, and the hop to the next layer."""
-        rows = [part.addresses.row(part.first) for part in decodes]
-        for part in chunks:
-            rows += [part.addresses.row(token) for token in range(part.first, part.stop)]
+        rows = [part.addresses.row(token) for part in parts for token in part.tokens]
         first, apart = np.array(rows, np.int64).T[:, :, None]  # [N, 1]
         heads = 2 * self._arena.model.kv_heads
         return first + np.arange(heads) * apart, heads * apart
