@@ -17,6 +17,7 @@ from wastesim.decode.attention import FlatScores, flat_attention, padded_attenti
 from wastesim.decode.decoder import Decoder
 from wastesim.decode.geometry import decode_model
 from wastesim.decode.model import one_blas_thread
+from wastesim.decode.scratch import Scratch
 from wastesim.request import Request
 from wastesim.rng import Streams
 
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.bench
 TINY = decode_model("tiny")
 SLOT, BLOCK, ROUNDS = 2048, 16, 12
 G, M, D = TINY.kv_heads, TINY.queries_per_kv_head, TINY.head_dim
+SCRATCH = Scratch()
 
 
 def contexts(requests: int) -> list[int]:
@@ -95,7 +97,7 @@ def test_flat_attention_beats_padded_attention_fourfold(requests):
     keys, values = ([slot[:, :n] for slot, n in zip(half, lengths, strict=True)] for half in slots)
 
     def flat() -> np.ndarray:
-        return flat_attention(q, keys, values, FlatScores(lengths, G, M))
+        return flat_attention(q, keys, values, FlatScores(lengths, G, M, SCRATCH))
 
     def padded() -> np.ndarray:
         return padded_attention(q, slots[0], slots[1], np.array(lengths))

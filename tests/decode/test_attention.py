@@ -12,8 +12,10 @@ from wastesim.decode.attention import (
     flat_attention,
     padded_attention,
 )
+from wastesim.decode.scratch import Scratch
 
 G, M, D = 2, 3, 8
+SCRATCH = Scratch()
 
 
 def by_hand(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -36,7 +38,7 @@ def test_flat_attention_softmaxes_each_request_over_its_own_tokens():
     q = drawn(4, G, M, D)
     keys = [drawn(G, length, D, seed=1 + length) for length in LENGTHS]
     values = [drawn(G, length, D, seed=99 + length) for length in LENGTHS]
-    found = flat_attention(q, keys, values, FlatScores(LENGTHS, G, M))
+    found = flat_attention(q, keys, values, FlatScores(LENGTHS, G, M, SCRATCH))
     for b in range(4):
         assert np.allclose(found[b], by_hand(q[b], keys[b], values[b]), atol=1e-5)
 
@@ -44,7 +46,7 @@ def test_flat_attention_softmaxes_each_request_over_its_own_tokens():
 def test_flat_attention_survives_huge_scores():
     q = drawn(2, G, M, D) * 1e4
     keys = [drawn(G, length, D, seed=length) for length in (3, 9)]
-    found = flat_attention(q, keys, keys, FlatScores([3, 9], G, M))
+    found = flat_attention(q, keys, keys, FlatScores([3, 9], G, M, SCRATCH))
     assert np.isfinite(found).all()
 
 
@@ -55,7 +57,7 @@ def test_padded_attention_equals_flat_attention():
         q,
         [keys[b, :, :n] for b, n in enumerate(LENGTHS)],
         [values[b, :, :n] for b, n in enumerate(LENGTHS)],
-        FlatScores(LENGTHS, G, M),
+        FlatScores(LENGTHS, G, M, SCRATCH),
     )
     assert np.allclose(padded_attention(q, keys, values, lengths), flat, atol=1e-5)
 

@@ -21,6 +21,7 @@ from wastesim.decode.arrays import Ints
 from wastesim.decode.geometry import DecodeModel
 from wastesim.decode.model import Transformer, greedy
 from wastesim.decode.reference import Verification, check_tokens
+from wastesim.decode.scratch import Scratch
 from wastesim.decode.step import Part, Step
 from wastesim.decode.weights import seeded_weights
 from wastesim.errors import AllocationError
@@ -71,6 +72,7 @@ class Decoder:
         self.tokens_computed = 0  # stored: prompts, recomputations and decodes
         self.wall_s = 0.0  # spent in `step`
         self._transformer = Transformer(seeded_weights(model))
+        self._scratch = Scratch()
         self._streams = streams
         self._keep_tokens = keep_tokens
         self._sequences: dict[int, _Sequence] = {}
@@ -170,7 +172,7 @@ class Decoder:
 
     def _step(self, work: Sequence[tuple[int, int]]) -> dict[int, int]:
         batch = self._batch(work)
-        step = Step(self.arena, [item.part for item in batch])
+        step = Step(self.arena, [item.part for item in batch], self._scratch)
         last_rows = np.cumsum([item.part.count for item in batch]) - 1  # [B]
         whole = [i for i, item in enumerate(batch) if item.part.stop == len(item.sequence.tokens)]
         logits = self._transformer.forward(*_inputs(batch), last_rows[whole], step.attend)

@@ -16,6 +16,7 @@ from wastesim.decode.addressing import Addresses
 from wastesim.decode.arena import Arena
 from wastesim.decode.arrays import Floats, Ints
 from wastesim.decode.attention import FlatScores, causal_attention, flat_attention
+from wastesim.decode.scratch import Scratch
 
 _GATHER_BYTES = 2**19  # about what stays in the second-level cache until it is multiplied
 
@@ -40,16 +41,16 @@ class Part:
 class Step:
     """Stores and reads K and V for a batch: the `attend` of `model.Transformer.forward`."""
 
-    def __init__(self, arena: Arena, parts: Sequence[Part]) -> None:
+    def __init__(self, arena: Arena, parts: Sequence[Part], scratch: Scratch) -> None:
         model = arena.model
         self._arena = arena
         self._decodes = sum(part.count == 1 for part in parts)
         decodes, self._chunks = parts[: self._decodes], parts[self._decodes :]
         self._first_rows, self._hop = self._write_rows(parts)
-        self._runs = _runs(arena, decodes)
+        self._runs = _runs(arena, decodes, scratch)
         lengths = [part.stop for part in decodes]
-        queries = model.queries_per_kv_head
-        self._scores = FlatScores(lengths, model.kv_heads, queries) if decodes else None
+        heads = (model.kv_heads, model.queries_per_kv_head)
+        self._scores = FlatScores(lengths, *heads, scratch) if decodes else None
 
     def attend(self, layer: int, q: Floats, kv: Floats) -> Floats:
         """Write this layer's K and V ``[N, 2 * G, D]``, then let ``q [N, G, M, D]`` look."""
@@ -102,19 +103,20 @@ class _Blocks:
     views 0.55, copies span by span 0.95.
     """
 
-    def __init__(self, arena: Arena, parts: Sequence[Part]) -> None:
+    def __init__(self, arena: Arena, parts: Sequence[Part], scratch: Scratch) -> None:
         model, block = arena.model, parts[0].addresses.block
         self._source = arena.units(block)  # [units, n * D]
         self._kv_heads = model.kv_heads
         units = [part.addresses.head_units(part.stop).ravel() for part in parts]  # [G * blocks]
         self._units = np.concatenate(units)
-        self._buffer = np.empty((len(self._units), block * model.head_dim), np.float32)
-        stops = np.cumsum([len(own) for own in units]).tolist()
+        width = block * model.head_dim
+        # One buffer for all groups: each is used up before the next is gathered.
+        self._buffer = scratch.get("blocks", len(self._units) * width).reshape(-1, width)
+        stops = np.cumsum([len(own) for own in units])
+        copies = np.split(self._buffer, stops[:-1])  # [G * blocks, n * D]
         self._views = [
-            self._buffer[stop - len(own) : stop].reshape(model.kv_heads, -1, model.head_dim)[
-                :, : part.stop
-            ]
-            for stop, own, part in zip(stops, units, parts, strict=True)
+            copy.reshape(model.kv_heads, -1, model.head_dim)[:, : part.stop]
+            for copy, part in zip(copies, parts, strict=True)
         ]  # [G, T, D]
 
     def read(self, layer: int, half: int) -> list[Floats]:
@@ -124,7 +126,7 @@ class _Blocks:
         return self._views
 
 
-def _runs(arena: Arena, decodes: Sequence[Part]) -> list[_Single | _Blocks]:
+def _runs(arena: Arena, decodes: Sequence[Part], scratch: Scratch) -> list[_Single | _Blocks]:
     """The decodes in order, neighbours in blocks taken together up to `_GATHER_BYTES`."""
     runs: list[_Single | _Blocks] = []
     group: list[Part] = []
@@ -133,11 +135,11 @@ def _runs(arena: Arena, decodes: Sequence[Part]) -> list[_Single | _Blocks]:
         size = part.stop * arena.model.kv_heads * arena.model.head_dim * 4
         alike = group and group[0].addresses.block == part.addresses.block
         if group and (part.addresses.units is None or not alike or size > room):
-            runs.append(_Blocks(arena, group))
+            runs.append(_Blocks(arena, group, scratch))
             group = []
         if part.addresses.units is None:
             runs.append(_Single(part))
             continue
         room = (room if group else _GATHER_BYTES) - size
         group.append(part)
-    return [*runs, _Blocks(arena, group)] if group else runs
+    return [*runs, _Blocks(arena, group, scratch)] if group else runs
