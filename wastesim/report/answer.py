@@ -1,0 +1,148 @@
+"""The answer in words: what share was wasted, of what, why, and what set the limit.
+
+Terminal, Markdown and HTML print these same sentences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from wastesim.records import Records
+from wastesim.report.text import bytes_, count, percent, plural
+
+#: Why cells that are held hold nothing, in words a newcomer understands.
+CAUSES = {
+    "unused": "lengths were over-estimated, and what was set aside beyond a request's real"
+    " length is never written",
+    "future": "cells were set aside before their tokens existed",
+    "padding": "requests were rounded up to the policy's granularity",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Sentences in the order in which they are read; an empty one has nothing to say."""
+
+    state: str
+    headline: str
+    cause: str
+    pool: str
+    ceiling: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """Those that say something, the headline first but for a run that was cut short."""
+        every = (self.state, self.headline, self.cause, self.pool, self.ceiling)
+        return [sentence for sentence in every if sentence]
+
+
+def answer(records: Records, summary: dict[str, Any]) -> Answer:
+    """What this run found."""
+    return Answer(
+        _state(records),
+        _headline(records, summary),
+        _cause(records),
+        _pool(summary),
+        _ceiling(summary),
+    )
+
+
+def reserved_shares(records: Records) -> dict[str, float] | None:
+    """Written, future, unused and padding as parts of what was reserved, averaged over time."""
+    ticks = records.ticks
+    held = {
+        name: float(ticks[name] @ ticks["dt_s"])
+        for name in ("written", "future", "unused", "padding")
+    }
+    whole = sum(held.values())
+    return {name: part / whole for name, part in held.items()} if whole else None
+
+
+def _state(records: Records) -> str:
+    if not records.facts.interrupted:
+        return ""
+    unfinished = int((records.requests["status"] == "unfinished").sum())
+    why = records.facts.stopped_because or "stopped early"
+    return (
+        f"This run was interrupted ({why}): {plural(unfinished, 'request')} did not finish,"
+        " and every number is of what ran."
+    )
+
+
+def _headline(records: Records, summary: dict[str, Any]) -> str:
+    ratios = summary["memory"]["written_over_reserved"]
+    rows = records.requests
+    done = rows["status"] == "completed"
+    if ratios["at_finish"] is not None:
+        stored, held = (
+            int(rows["stored_tokens"][done].sum()),
+            int(rows["reserved_cells"][done].sum()),
+        )
+        return (
+            f"{percent(1 - ratios['at_finish'])} of the KV memory that requests reserved was never"
+            f" written: the {plural(int(done.sum()), 'completed request')} held {count(held)} cells"
+            f" when they ended and had written {count(stored)} of them."
+        )
+    if ratios["time"] is not None:
+        return (
+            f"{percent(1 - ratios['time'])} of the KV memory that requests reserved held nothing,"
+            " averaged over time; no request completed."
+        )
+    return f"No KV memory was ever reserved: {_why_nothing(summary['requests'])}."
+
+
+def _why_nothing(requests: dict[str, Any]) -> str:
+    submitted, rejected = requests["submitted"], requests["rejected"]
+    if not submitted:
+        return "no request arrived"
+    if rejected == submitted:
+        return (
+            f"all {plural(submitted, 'request')} were rejected"
+            if submitted > 1
+            else ("the only request was rejected")
+        )
+    return f"none of {plural(submitted, 'request')} was admitted"
+
+
+def _cause(records: Records) -> str:
+    shares = reserved_shares(records)
+    if shares is None or shares["written"] >= 1:
+        return ""
+    # The largest cause of cells never written; `future` only where there is no other.
+    lost = {name: shares[name] for name in ("unused", "padding")}
+    main = max(lost, key=lambda name: lost[name]) if any(lost.values()) else "future"
+    return (
+        f"The main cause is {main}: {CAUSES[main]}. At an average moment,"
+        f" {percent(shares['unused'])} of reserved memory would never be written (unused),"
+        f" {percent(shares['future'])} was waiting for tokens still to come (future),"
+        f" {percent(shares['padding'])} was rounding (padding) and"
+        f" {percent(shares['written'])} was written."
+    )
+
+
+def _pool(summary: dict[str, Any]) -> str:
+    memory = summary["memory"]
+    shares = memory["shares_of_pool"]["time"]
+    if shares["written"] is None:
+        return ""
+    return (
+        f"Of the whole pool ({bytes_(memory['capacity_bytes'])}, {count(memory['capacity_cells'])}"
+        f" cells), {percent(shares['written'])} held written tokens on average over time,"
+        f" {percent(shares['stranded'])} was free while a request waited for memory (stranded)"
+        f" and {percent(shares['idle'])} was free with nobody waiting for it (idle)."
+    )
+
+
+def _ceiling(summary: dict[str, Any]) -> str:
+    found = summary["concurrency"]
+    reason = f"what sets it is {found['ceiling_reason']}"
+    limit = f"The ceiling of {plural(found['ceiling'], 'request')} at once"
+    if found["at_ceiling_share"] is None:
+        return f"{limit} was not tested; {reason}."
+    if found["peak"] >= found["ceiling"]:
+        return (
+            f"{limit} was reached, for {percent(found['at_ceiling_share'])} of the time; {reason}."
+        )
+    waited = "" if found["waiting_peak"] else " and nobody waited"
+    return f"{limit} was not reached (peak {count(found['peak'])}){waited}; {reason}."

@@ -1,0 +1,118 @@
+"""Everything a report says, gathered once; HTML and Markdown only set it.
+
+The order is the reader's: the answer, pictures, tables, explanations, how the counts agree,
+how to reproduce it, what to change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from wastesim.metrics import flat
+from wastesim.records import Records
+from wastesim.report.answer import Answer, answer
+from wastesim.report.counts import agreement
+from wastesim.report.definitions import GROUPS, Group
+from wastesim.report.text import DASH, count
+
+
+class Row(NamedTuple):
+    """One line of a table."""
+
+    label: str
+    value: str
+    meaning: str
+
+
+class Table(NamedTuple):
+    """A titled table of numbers with their meanings."""
+
+    title: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A report, before it is set."""
+
+    name: str
+    setting: str
+    answer: Answer
+    tables: list[Table]
+    explanations: list[str]
+    workload: list[str]
+    agreement: list[str]
+    resolved: str
+    provenance: list[Row]
+
+
+def gather(
+    records: Records, summary: dict[str, Any], resolved: str, provenance: dict[str, Any]
+) -> Content:
+    """Everything the report says of this run."""
+    facts = records.facts
+    return Content(
+        name=facts.name,
+        setting=setting(records),
+        answer=answer(records, summary),
+        tables=tables(summary),
+        explanations=list(facts.explanations),
+        workload=_workload(facts.workload),
+        agreement=agreement(summary["counted"]),
+        resolved=resolved.rstrip("\n"),
+        provenance=_provenance(provenance),
+    )
+
+
+def setting(records: Records) -> str:
+    """What was simulated, in one line."""
+    facts = records.facts
+    decoded = (
+        f"decoded for real by `{facts.executed_model}` in NumPy"
+        if facts.executed_model
+        else "accounted only, decode off"
+    )
+    return (
+        f"{facts.model} on {facts.gpu}, policy {facts.policy}, max_model_len"
+        f" {count(facts.max_model_len)}, max_num_seqs {count(facts.max_num_seqs)},"
+        f" {facts.clock} clock, {decoded}"
+    )
+
+
+def tables(summary: dict[str, Any]) -> list[Table]:
+    """All numbers of the summary with their definitions, then the requests' reasons."""
+    values = flat(summary)
+    filled = [_filled(group, values) for group in GROUPS]
+    reasons = _reasons(summary["requests"]["reasons"])
+    return [table for table in [*filled, reasons] if table.rows]
+
+
+def _filled(group: Group, values: dict[str, Any]) -> Table:
+    rows = [Row(line.label, line.show(values.get(line.key)), line.meaning) for line in group.lines]
+    undefined = all(row.value == DASH for row in rows)
+    return Table(group.title, [] if undefined else rows)
+
+
+def _reasons(reasons: dict[str, dict[str, int]]) -> Table:
+    rows = [
+        Row(status, count(number), why)
+        for status, by_reason in reasons.items()
+        for why, number in by_reason.items()
+    ]
+    return Table("Why requests were refused or not finished", rows)
+
+
+def _workload(workload: dict[str, Any]) -> list[str]:
+    lines = [workload["description"]] if workload.get("description") else []
+    lines += [f"{what}: {count(number)}" for what, number in workload.get("counts", {}).items()]
+    return lines + list(workload.get("notes", []))
+
+
+def _provenance(provenance: dict[str, Any]) -> list[Row]:
+    rows: list[Row] = []
+    for key, value in provenance.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{name} {what}" for name, what in value.items())
+        rows.append(Row(key.replace("_", " "), DASH if value is None else str(value), ""))
+    return rows

@@ -1,0 +1,38 @@
+"""The pictures of a report.  Each has a file of its own that says what it found and draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from wastesim.records import Records
+from wastesim.report.figures.canvas import Picture
+from wastesim.report.figures.render import Drawn, draw
+from wastesim.report.figures.shares import shares
+
+#: Says what a run's picture shows; None when there is nothing to draw.
+Plan = Callable[[Records, dict[str, Any]], Picture | None]
+
+PLANS: dict[str, Plan] = {
+    "shares": shares,
+}
+
+
+def draw_all(
+    records: Records, summary: dict[str, Any], folder: Path
+) -> tuple[list[Drawn], list[str]]:
+    """Draw every picture; one that fails becomes a warning."""
+    drawn: list[Drawn] = []
+    warnings: list[str] = []
+    for name, plan in PLANS.items():
+        try:
+            picture = plan(records, summary)
+            if picture is not None:
+                drawn.append(draw(picture, folder))
+        except Exception as error:  # whatever goes wrong in a picture, the numbers are kept
+            warnings.append(f"figure '{name}' could not be drawn: {type(error).__name__}: {error}")
+    return drawn, warnings
+
+
+__all__ = ["PLANS", "Drawn", "Picture", "draw_all"]

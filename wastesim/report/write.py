@@ -1,0 +1,35 @@
+"""Write the pages and figures of a report into a folder.
+
+Numbers and words come first: a picture that cannot be drawn becomes a warning, never a lost page.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from wastesim.records import Records
+from wastesim.report.content import gather
+
+
+def write_report(
+    records: Records,
+    summary: dict[str, Any],
+    folder: Path,
+    *,
+    resolved: str,
+    provenance: dict[str, Any],
+    figures: bool,
+) -> list[str]:
+    """Write `report.html`, `report.md` and `figures/`; returns what could not be drawn."""
+    from wastesim.report.figures import draw_all
+    from wastesim.report.pages import html_page, markdown_page
+
+    content = gather(records, summary, resolved, provenance)
+    pictures, warnings = draw_all(records, summary, folder / "figures") if figures else ([], [])
+    for name, text in (
+        ("report.html", html_page(content, pictures, warnings)),
+        ("report.md", markdown_page(content, pictures, warnings)),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
+    return warnings
