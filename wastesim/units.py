@@ -16,21 +16,30 @@ _BYTES = {
     **{f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGTP", start=1)},
 }
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
-_QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*\Z")
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)"  # 1,000,000 or 1_000_000; never 1,5
+_NUMBER = rf"[+-]?(?:{_DIGITS}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_QUANTITY = re.compile(rf"({_NUMBER})\s*([^\d\s.,_].*)?")
+_DECIMAL_COMMA = re.compile(r"\d,\d{1,2}(?!\d)")
+_LONGEST = 100  # characters of a quantity
 
 
 def _parse(text: str, units: dict[str, float] | dict[str, int], what: str, example: str) -> float:
-    match = _QUANTITY.match(text)
+    match = _QUANTITY.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if match is None:
-        raise ValueError(f"must be a number and a unit such as '{example}'")
+        comma = "; a decimal point is written '.'" if _DECIMAL_COMMA.search(text) else ""
+        raise ValueError(f"must be a number and a unit such as '{example}'{comma}")
     number, unit = match.group(1).replace(",", "").replace("_", ""), match.group(2) or ""
     if unit not in units:
         known = ", ".join(name for name in units if name)
         hint = _case_hint(unit, list(units))
         raise ValueError(f"must be {what} with one of the units {known}{hint}")
-    value, factor = float(number), units[unit]
-    exact = isinstance(factor, int) and number.lstrip("+-").isdigit()
-    return int(number) * factor if exact else value * factor
+    factor = units[unit]
+    if isinstance(factor, int) and number.lstrip("+-").isdigit():
+        return int(number) * factor
+    value = float(number) * factor
+    if not math.isfinite(value):
+        raise ValueError("must be a finite number")
+    return value
 
 
 def _case_hint(unit: str, known: list[str]) -> str:

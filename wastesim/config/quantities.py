@@ -31,10 +31,10 @@ def _number_or(parse: Callable[[str], float]) -> BeforeValidator:
 
 
 def _whole_or(parse: Callable[[str], int]) -> BeforeValidator:
-    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else _whole(value))
+    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else whole(value))
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
     """`1e6` is a float in YAML but plainly a whole number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -54,7 +54,7 @@ def _rate_out(value: float) -> float | str:
 
 
 def _unit_out(unit: str) -> PlainSerializer:
-    return PlainSerializer(lambda value: f"{value:.17g} {unit}" if value is not None else None)
+    return PlainSerializer(lambda value: f"{value!r} {unit}" if value is not None else None)
 
 
 #: Bytes of a quantity such as `80 GiB`; a bare number is refused.
@@ -72,7 +72,7 @@ Seconds = Annotated[float, _number_or(parse_seconds), Field(ge=0, allow_inf_nan=
 #: A whole number of tokens, at least one; `8Ki` and `8k` are read too.
 Tokens = Annotated[int, _whole_or(parse_tokens), Field(ge=1)]
 #: A number of things, at least one.
-Count = Annotated[int, BeforeValidator(_whole), Field(ge=1)]
+Count = Annotated[int, BeforeValidator(whole), Field(ge=1)]
 #: Requests per second; `inf` means all at once.
 RequestRate = Annotated[
     float, BeforeValidator(_rate), Field(gt=0), PlainSerializer(_rate_out, when_used="json")
