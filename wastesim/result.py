@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from wastesim import metrics
 from wastesim.catalog import check_names
-from wastesim.config import Experiment, Override, check_document, load_document
+from wastesim.config import Check, Experiment, Override, check_document, load_document
+from wastesim.config.validation import did_you_mean
+from wastesim.config.yaml_reader import KeyPath
 from wastesim.records import Records
 from wastesim.workload import check_workload
 
@@ -19,7 +21,21 @@ if TYPE_CHECKING:
 
     from wastesim.engine import Observer
 
-CHECKS = (check_names, check_workload)
+
+def check_decode(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """`(("decode", "model"), "must be ...")` when no such transformer can be executed."""
+    decode = tree.get("decode")
+    name = decode.get("model") if isinstance(decode, Mapping) else None
+    if not isinstance(name, str):
+        return
+    from wastesim.decode import decode_models
+
+    if name not in decode_models():
+        known = list(decode_models())
+        yield ("decode", "model"), f"must be one of {', '.join(known)}{did_you_mean(name, known)}"
+
+
+CHECKS: tuple[Check, ...] = (check_names, check_workload, check_decode)
 
 
 def load_experiment(
@@ -29,8 +45,8 @@ def load_experiment(
 
     Raises ConfigError with every problem, each with its file, line and column.
     """
-    parsed = [Override.parse(text) for text in overrides]
-    return check_document(load_document(source, parsed), CHECKS)
+    parsed, problems = Override.parse_all(overrides)
+    return check_document(load_document(source, parsed), CHECKS, problems)
 
 
 def simulate(

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator
 
+from wastesim.config.base import Frozen
 from wastesim.config.hardware import Gpu, ModelGeometry
+from wastesim.config.quantities import whole
 from wastesim.config.server import DecodingRules, Output, Server
 from wastesim.config.workload import Workload
 
 
-def _name_or_inline(value: Any) -> str:
-    return "name" if isinstance(value, str) else "inline"
+def _name_or_inline(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "name"
+    return "inline" if isinstance(value, Mapping | Frozen) else None
 
 
+_EITHER = Discriminator(
+    _name_or_inline,
+    custom_error_type="name_or_mapping",
+    custom_error_message="must be a name of the catalog, or a mapping that describes one",
+)
 ModelChoice = Annotated[
-    Annotated[str, Tag("name")] | Annotated[ModelGeometry, Tag("inline")],
-    Discriminator(_name_or_inline),
+    Annotated[str, Tag("name")] | Annotated[ModelGeometry, Tag("inline")], _EITHER
 ]
-GpuChoice = Annotated[
-    Annotated[str, Tag("name")] | Annotated[Gpu, Tag("inline")], Discriminator(_name_or_inline)
-]
+GpuChoice = Annotated[Annotated[str, Tag("name")] | Annotated[Gpu, Tag("inline")], _EITHER]
+
+_LONGEST_NAME = 100
 
 
 class Experiment(DecodingRules):
@@ -31,19 +40,24 @@ class Experiment(DecodingRules):
 
     name: str = "experiment"
     study: Literal["allocation"] = "allocation"
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, BeforeValidator(whole), Field(ge=0)] = 0
     model: ModelChoice
     gpu: GpuChoice
     workload: Workload
     server: Server
     output: Output = Output()
 
-    @model_validator(mode="after")
-    def _requests_can_be_told_apart(self) -> Experiment:
+    @field_validator("name")
+    @classmethod
+    def _names_a_folder(cls, value: str) -> str:
         """A folder's name is made of the experiment's."""
-        if not self.name or any(char in self.name for char in "/\\\0"):
-            raise ValueError(f"'name' must be usable as a folder name (got {self.name!r})")
-        return self
+        unusable = any(char in "/\\" or not char.isprintable() for char in value)
+        if unusable or value.strip(" .") != value or not 0 < len(value) <= _LONGEST_NAME:
+            raise ValueError(
+                "must be usable as the name of a folder: printable, without slashes or outer dots,"
+                f" at most {_LONGEST_NAME} characters"
+            )
+        return value
 
     @property
     def digest(self) -> str:

@@ -12,23 +12,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from wastesim.config.experiment import Experiment
-from wastesim.config.validation import describe, validate
+from wastesim.config.validation import describe, dotted, in_file_order, problems_of
 from wastesim.config.yaml_reader import Document, KeyPath, parse_value, read_yaml
 from wastesim.errors import ConfigError, Problem
 
 #: Looks at a plain tree and yields what is wrong with it: (key path, message).
 Check = Callable[[Mapping[str, Any]], Iterable[tuple[KeyPath, str]]]
 
-#: Keys whose text may be a path; relative ones are relative to where they were written.
+#: Keys whose text is a path; relative ones are relative to where they were written.
 PATH_KEYS: tuple[KeyPath, ...] = (
-    ("workload", "lengths"),
     ("workload", "lengths", "file"),
     ("workload", "lengths", "table"),
     ("workload", "trace"),
     ("clock", "file"),
 )
-_PATH_ENDINGS = (".csv", ".json", ".jsonl", ".yaml", ".yml", ".gz", ".parquet", ".txt")
+#: Keys whose text may be a name instead; it is a path when it has a slash or a known ending.
+NAME_OR_PATH_KEYS: tuple[KeyPath, ...] = (("workload", "lengths"),)
+_PATH_ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".gz", ".parquet", ".txt")
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,11 @@ class Override:
 
     path: tuple[str, ...]
     value: Any
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return f"--set {dotted(self.path)}"
 
     @classmethod
     def parse(cls, text: str) -> Override:
@@ -47,6 +55,18 @@ class Override:
             problem = f"must look like server.max_model_len=4096 (got {text!r})"
             raise ConfigError([Problem("--set", problem)])
         return cls(parts, parse_value(value))
+
+    @classmethod
+    def parse_all(cls, texts: Iterable[str]) -> tuple[list[Override], list[Problem]]:
+        """What can be read of several, and the problems with the others."""
+        overrides: list[Override] = []
+        problems: list[Problem] = []
+        for text in texts:
+            try:
+                overrides.append(cls.parse(text))
+            except ConfigError as error:
+                problems.extend(error.problems)
+        return overrides, problems
 
 
 def load_document(
@@ -64,20 +84,25 @@ def load_document(
     return document
 
 
-def check_document(document: Document, checks: Sequence[Check] = ()) -> Experiment:
-    """The experiment; ConfigError with every problem that the model or a check finds."""
-    problems: list[Problem] = []
+def check_document(
+    document: Document, checks: Sequence[Check] = (), problems: Iterable[Problem] = ()
+) -> Experiment:
+    """The experiment; ConfigError with every problem that the model or a check finds.
+
+    `problems` are those found on the way here, in options that could not be read.
+    """
+    found: dict[KeyPath, Problem] = {}
     experiment: Experiment | None = None
     try:
-        experiment = validate(Experiment, document)
-    except ConfigError as error:
-        problems.extend(error.problems)
-    told = {problem.where for problem in problems}
+        experiment = Experiment.model_validate(document.tree)
+    except ValidationError as error:
+        found = problems_of(error, document, (), Experiment)
     for check in checks:
-        found = [_problem(document, path, text) for path, text in check(document.tree)]
-        problems.extend(problem for problem in found if problem.where not in told)
-    if problems or experiment is None:
-        raise ConfigError(problems)
+        for path, text in check(document.tree):
+            found.setdefault(path, _problem(document, path, text))
+    everything = [*in_file_order(found.values(), document), *document.problems, *problems]
+    if everything or experiment is None:
+        raise ConfigError(everything)
     return experiment
 
 
@@ -90,39 +115,43 @@ def _problem(document: Document, path: KeyPath, text: str) -> Problem:
 
 def _apply(document: Document, override: Override) -> Document:
     """The document with one key replaced; a path in it is relative to the current folder."""
-    tree = _replaced(document.tree, override.path, override.value, override.path)
-    label = f"--set {'.'.join(override.path)}"
+    blocked = _blocked(document, override.path)
+    if blocked:
+        return replace(document, problems=(*document.problems, Problem(override.label, blocked)))
+    tree = _replaced(document.tree, override.path, override.value)
     kept = {p: w for p, w in document.positions.items() if p[: len(override.path)] != override.path}
-    changed = replace(document, tree=tree, positions={**kept, override.path: label})
+    changed = replace(document, tree=tree, positions={**kept, override.path: override.label})
     return _with_absolute_paths(changed, Path.cwd(), below=override.path)
 
 
-def _replaced(tree: Any, path: tuple[str, ...], value: Any, whole: tuple[str, ...]) -> Any:
+def _blocked(document: Document, path: KeyPath) -> str:
+    """Why nothing can be set at `path`: something on the way to it is not a mapping."""
+    for length in range(1, len(path)):
+        above = document.value(path[:length])
+        if above is not None and not isinstance(above, Mapping):
+            return (
+                f"'{dotted(path)}' cannot be set, because '{dotted(path[:length])}' is"
+                f" {above!r} and not a mapping; set the whole of it"
+            )
+    return ""
+
+
+def _replaced(tree: Any, path: KeyPath, value: Any) -> Any:
     if not path:
         return value
-    if tree is not None and not isinstance(tree, Mapping):
-        problem = f"'{path[0]}' cannot be set inside {tree!r}, which is not a mapping"
-        raise ConfigError([Problem(f"--set {'.'.join(whole)}", problem)])
     inner = dict(tree or {})
-    inner[path[0]] = _replaced(inner.get(path[0]), path[1:], value, whole)
+    inner[path[0]] = _replaced(inner.get(path[0]), path[1:], value)
     return inner
 
 
 def _with_absolute_paths(document: Document, base: Path, below: KeyPath = ()) -> Document:
     tree = document.tree
-    for path in PATH_KEYS:
+    for path in (*PATH_KEYS, *NAME_OR_PATH_KEYS):
         if path[: len(below)] == below:
-            tree = _absolute(tree, path, base)
+            text = document.value(path)
+            if isinstance(text, str) and (path in PATH_KEYS or _looks_like_path(text)):
+                tree = _replaced(tree, path, os.path.normpath(base / text))
     return replace(document, tree=tree)
-
-
-def _absolute(tree: Any, path: KeyPath, base: Path) -> Any:
-    if not path:
-        is_path = isinstance(tree, str) and _looks_like_path(tree)
-        return os.path.normpath(base / tree) if is_path else tree
-    if not isinstance(tree, Mapping) or path[0] not in tree:
-        return tree
-    return {**tree, path[0]: _absolute(tree[path[0]], path[1:], base)}
 
 
 def _looks_like_path(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from wastesim.config.base import Frozen
 from wastesim.config.hardware import DType
@@ -80,11 +80,13 @@ class DecodingRules(Frozen):
     decode: Decode = Decode()
     clock: Clock = RooflineClock(kind="roofline")
 
-    @model_validator(mode="after")
-    def _measured_needs_a_decode(self) -> DecodingRules:
-        if isinstance(self.clock, MeasuredClock) and self.decode.engine == "none":
+    @field_validator("clock")
+    @classmethod
+    def _measured_needs_a_decode(cls, clock: Clock, info: ValidationInfo) -> Clock:
+        decode = info.data.get("decode")
+        if isinstance(clock, MeasuredClock) and decode is not None and decode.engine == "none":
             raise ValueError(
-                "'clock.kind' measured takes its times from the decode; set 'decode.engine' to"
-                " numpy or choose another clock (got decode.engine none)"
+                "'clock.kind' must be roofline or fixed when decode.engine is none: nothing is"
+                " decoded whose time could be taken (got 'measured')"
             )
-        return self
+        return clock

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from wastesim.config.yaml_reader import Document, KeyPath
 from wastesim.errors import ConfigError, Problem
@@ -16,23 +18,35 @@ Model = TypeVar("Model", bound=BaseModel)
 
 def validate(model: type[Model], document: Document, at: KeyPath = ()) -> Model:
     """The part `at` of a document as a `model`; ConfigError with every problem otherwise."""
-    tree = _descend(document.tree, at)
+    tree = document.value(at)
     try:
         return model.model_validate(tree)
     except ValidationError as error:
-        raise ConfigError(problems_of(error, document, at, model)) from None
+        found = problems_of(error, document, at, model)
+        raise ConfigError(in_file_order(found.values(), document)) from None
 
 
 def problems_of(
     error: ValidationError, document: Document, at: KeyPath, model: type[BaseModel]
-) -> list[Problem]:
-    """One problem per key, in file order."""
+) -> dict[KeyPath, Problem]:
+    """One problem per key."""
     found: dict[KeyPath, Problem] = {}
     for item in error.errors(include_url=False):
         path = _real_path(document.tree, (*at, *item["loc"]), item["type"])
-        message = _message(item, path, model)
-        found.setdefault(path, Problem(document.where(path), message))
-    return sorted(found.values(), key=_file_order)
+        message, place = _message(item, path, model)
+        found.setdefault(path, Problem(document.where(place), message))
+    return found
+
+
+def in_file_order(problems: Iterable[Problem], document: Document) -> list[Problem]:
+    """As a reader meets them: by file, line and column, then what options carried."""
+    sources = list(dict.fromkeys(_split(where)[0] for where in document.positions.values()))
+
+    def place(problem: Problem) -> tuple[int, int, int]:
+        source, line, column = _split(problem.where)
+        return sources.index(source) if source in sources else -1, line, column
+
+    return sorted(problems, key=place)
 
 
 def describe(path: KeyPath, must: str, got: Any) -> str:
@@ -54,17 +68,11 @@ def did_you_mean(value: object, known: list[str]) -> str:
     return f"; did you mean '{next(n for n in known if n.lower() == near[0])}'?" if near else ""
 
 
-def _file_order(problem: Problem) -> tuple[str, int, int]:
-    parts = problem.where.rsplit(":", 2)
+def _split(where: str) -> tuple[str, int, int]:
+    parts = where.rsplit(":", 2)
     if len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():
         return parts[0], int(parts[1]), int(parts[2])
-    return problem.where, 0, 0
-
-
-def _descend(tree: Any, path: KeyPath) -> Any:
-    for part in path:
-        tree = tree[part]
-    return tree
+    return where, 0, 0
 
 
 def _real_path(tree: Any, loc: KeyPath, kind: str) -> KeyPath:
@@ -101,36 +109,56 @@ _BOUNDS = {
 }
 
 
-def _message(item: Any, path: KeyPath, model: type[BaseModel]) -> str:
+def _message(item: Any, path: KeyPath, model: type[BaseModel]) -> tuple[str, KeyPath]:
+    """What to say, and the key to point at."""
     kind, context, got = item["type"], item.get("ctx", {}), item["input"]
-    special: dict[str, Callable[[], str]] = {
-        "missing": lambda: f"'{dotted(path)}' is required",
-        "extra_forbidden": lambda: _unknown_key(path, model),
-        "literal_error": lambda: describe(path, _choice(str(context["expected"]), got), got),
-        "union_tag_invalid": lambda: describe(
-            (*path, "kind"), _choice(str(context["expected_tags"]), context["tag"]), context["tag"]
-        ),
-        "union_tag_not_found": lambda: f"'{dotted((*path, 'kind'))}' is required",
-    }
-    if kind in special:
-        return special[kind]()
-    if kind in _BOUNDS:
-        name, pattern = _BOUNDS[kind]
-        return describe(path, pattern.format(context[name]), got)
+    inner = (*path, "kind")
+    if kind == "missing":
+        return f"'{dotted(path)}' is required", path
+    if kind == "extra_forbidden":
+        return _unknown_key(path, model), path
+    if kind == "literal_error":
+        return describe(path, _choice(str(context["expected"]), got), got), path
+    if kind == "union_tag_invalid":
+        tag = context["tag"]
+        return describe(inner, _choice(str(context["expected_tags"]), tag), tag), inner
+    if kind == "union_tag_not_found":
+        return f"'{dotted(inner)}' is required", path
     if kind in ("value_error", "assertion_error"):
-        text = str(context.get("error", item["msg"]))
-        return describe(path, text, got) if text.startswith("must") else _whole(path, text)
-    return describe(path, _SIMPLE.get(kind, f"must be valid: {item['msg']}"), got)
+        return _rule(path, str(context.get("error", item["msg"])), got)
+    return describe(path, _must(kind, context, got, item["msg"]), got), path
 
 
-def _whole(path: KeyPath, text: str) -> str:
-    """A rule over several keys says which ones itself."""
-    return f"'{dotted(path)}': {text}" if path else text
+def _must(kind: str, context: Mapping[str, Any], got: Any, otherwise: str) -> str:
+    if kind in _BOUNDS:
+        if isinstance(got, float) and math.isnan(got):
+            return _SIMPLE["finite_number"]
+        name, pattern = _BOUNDS[kind]
+        return pattern.format(f"{context[name]:g}")
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    return otherwise if otherwise.startswith("must") else f"must be valid: {otherwise}"
+
+
+def _rule(path: KeyPath, text: str, got: Any) -> tuple[str, KeyPath]:
+    """A rule over several keys begins with the one to point at: `'high' must be ...`."""
+    if text.startswith("must"):
+        return describe(path, text, got), path
+    key = tuple(text.split("'")[1].split(".")) if text.startswith("'") else ()
+    if not path or key[: len(path)] == path:
+        return text, key
+    return f"'{dotted(path)}': {text}", (*path, *key)
+
+
+#: Tags of unions that stand for "a text instead of a mapping": nobody writes them as a kind.
+_NOT_KINDS = ("name", "inline")
 
 
 def _choice(expected: str, got: Any) -> str:
-    names = [part.strip(" '") for part in expected.replace(" or ", ", ").split(",")]
-    return f"must be {expected.replace(' or ', ', ')}{did_you_mean(got, names)}"
+    parts = [part.strip(" '") for part in expected.replace(" or ", ", ").split(",")]
+    names = [name for name in parts if name not in _NOT_KINDS]
+    hint = did_you_mean(got, names) if len(names) > 1 else ""
+    return f"must be {', '.join(repr(name) for name in names)}{hint}"
 
 
 def _unknown_key(path: KeyPath, model: type[BaseModel]) -> str:
@@ -146,8 +174,16 @@ def _keys_at(model: type[BaseModel], path: KeyPath) -> list[str]:
     for part in path:
         fields = [m.model_fields[part].annotation for m in here if part in m.model_fields]
         here = [found for annotation in fields for found in _models_in(annotation)]
-    names = [info.alias or name for m in here for name, info in m.model_fields.items()]
-    return list(dict.fromkeys(names))
+    known = [pair for m in here for pair in m.model_fields.items()]
+    return list(dict.fromkeys(key for name, info in known for key in keys_of(name, info)))
+
+
+def keys_of(name: str, info: FieldInfo) -> list[str]:
+    """All keys that a field may be written as, the usual one first."""
+    alias = info.validation_alias
+    if isinstance(alias, AliasChoices):
+        return [str(choice) for choice in alias.choices]
+    return [alias if isinstance(alias, str) else name]
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
@@ -157,5 +193,12 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _short(value: Any, limit: int = 60) -> str:
-    text = "nothing" if value is None else repr(value) if isinstance(value, str) else str(value)
+    """The value as a reader would write it, cut when it is long."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return f"a mapping of {', '.join(map(str, value))}" if value else "an empty mapping"
+    text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
