@@ -12,6 +12,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -39,19 +40,20 @@ class ResultFolder:
     def __init__(self, target: Path, num_requests: int | None) -> None:
         self.target = target
         self._needed_bytes = BASE_BYTES + BYTES_PER_REQUEST * (num_requests or 0)
-        self._staging = target.with_name(f".{target.name}.partial-{os.getpid()}")
+        self._real = target  # without links, from the root
+        self._staging = target
+        self._made: list[Path] = []  # folders above the target that were not there before
 
     def __enter__(self) -> ResultFolder:
-        self._refuse_foreign_folder()
         try:
-            self._staging.mkdir(parents=True)
-            probe = self._staging / "probe"
-            probe.write_bytes(b"\0" * 4096)
-            probe.unlink()
+            self._real = self.target.resolve()
+            self._refuse_foreign_folder()
+            self._make_staging()
             free = shutil.disk_usage(self._staging).free
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
             self._discard()
-            raise OutputError(f"{self.target}: cannot be written ({error.strerror})") from None
+            reason = getattr(error, "strerror", None) or error
+            raise OutputError(f"{self.target}: cannot be written ({reason})") from None
         if free < self._needed_bytes:
             self._discard()
             raise OutputError(
@@ -101,24 +103,56 @@ class ResultFolder:
             result.records.save(here)
 
     def _put_in_place(self) -> None:
-        old = self.target.with_name(f".{self.target.name}.old-{os.getpid()}")
-        if self.target.exists():
-            self.target.rename(old)
-        self._staging.rename(self.target)
+        old = self._real.with_name(f".{self._real.name}.old-{os.getpid()}")
+        replaces = self._real.exists()
+        if replaces:
+            self._real.rename(old)
+        try:
+            self._staging.rename(self._real)
+        except OSError:
+            if replaces:
+                old.rename(self._real)
+            raise
         shutil.rmtree(old, ignore_errors=True)
 
+    def _make_staging(self) -> None:
+        """Make the hidden folder and write a page to it, as the results will be."""
+        self._staging = self._real.with_name(f".{self._real.name}.partial-{os.getpid()}")
+        self._made = [folder for folder in self._real.parents if not folder.exists()]
+        self._staging.mkdir(parents=True)
+        probe = self._staging / "probe"
+        probe.write_bytes(b"\0" * 4096)
+        probe.unlink()
+
     def _refuse_foreign_folder(self) -> None:
-        if not self.target.exists():
+        here = Path.cwd()
+        if self._real in (here, *here.parents):
+            raise OutputError(f"{self.target}: is where you are, or above; name another folder")
+        if not self._real.exists():
             return
-        if not self.target.is_dir():
+        if not self._real.is_dir():
             raise OutputError(f"{self.target}: is a file; name a folder for the results")
-        if any(self.target.iterdir()) and not (self.target / "run.json").exists():
+        if any(self._real.iterdir()) and not _holds_results(self._real):
             raise OutputError(
                 f"{self.target}: is not empty and holds no earlier results; name another folder"
             )
 
     def _discard(self) -> None:
-        shutil.rmtree(self._staging, ignore_errors=True)
+        """Remove what was made on the way, but never the target."""
+        if self._staging != self.target:
+            shutil.rmtree(self._staging, ignore_errors=True)
+        for folder in self._made:
+            with suppress(OSError):  # not empty: the results are in it
+                folder.rmdir()
+
+
+def _holds_results(folder: Path) -> bool:
+    """Whether wastesim wrote what is in `folder`, so that it may be replaced."""
+    try:
+        content = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and "wastesim" in content
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
