@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from contextlib import suppress
 from time import monotonic
 from types import FrameType, TracebackType
 from typing import Any
@@ -67,7 +69,8 @@ class Progress(Observer):
         if self._stop:
             raise KeyboardInterrupt
         self._stop = True
-        print("stopping after this tick; Ctrl-C again to give up everything", file=sys.stderr)
+        with suppress(OSError):  # not print: the bar may be in the middle of a line
+            os.write(2, b"\nstopping after this tick; Ctrl-C again to give up everything\n")
 
     def _open_bar(self) -> None:
         from rich.console import Console

@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="folder of the results (reports/NAME/TIME-DIGEST)",
     )
-    made.add_argument("--seed", type=int, metavar="N", help="replace the experiment's seed")
+    made.add_argument("--seed", type=_seed, metavar="N", help="replace the experiment's seed")
     made.add_argument(
         "--verify", action="store_true", help="check every request against an uncached forward pass"
     )
@@ -57,6 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except WastesimError as error:
         print(_as_text(error), file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        print("error: interrupted; the run was given up", file=sys.stderr)
+        return INTERRUPTED
 
 
 def run(options: argparse.Namespace, command: Sequence[str]) -> int:
@@ -67,11 +70,11 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     overrides += [] if options.seed is None else [f"seed={options.seed}"]
     overrides += ["decode.verify=true"] if options.verify else []
     experiment = load_experiment(options.experiment, overrides)
+    source = options.experiment.read_text(encoding="utf-8-sig")
     target = options.output or _default_folder(experiment.name, experiment.digest)
     with ResultFolder(target, experiment.workload.num_requests) as folder:
         with Progress(experiment.workload.num_requests, quiet=options.quiet) as progress:
             result = simulate(experiment, progress)
-        source = options.experiment.read_text(encoding="utf-8-sig")
         for warning in folder.write(result, source, command):
             print(f"warning: {warning}", file=sys.stderr)
     if not options.quiet:
@@ -79,6 +82,12 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
 
         print_summary(result.summary, result.records, target)
     return INTERRUPTED if result.records.facts.interrupted else 0
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 0 (got {text!r})")
+    return int(text)
 
 
 def _default_folder(name: str, digest: str) -> Path:
