@@ -2,8 +2,9 @@
 
 A length is drawn from a *distribution* of its own (`{prompt: ..., output: ...}`), from a *joint*
 table that keeps what prompts and outputs have to do with each other, or *resampled* in pairs
-from the rows of a trace.  Text instead of a mapping names a workload that comes with wastesim,
-a workload file (`.yaml`), or a trace to resample.
+from the rows of a trace; a *mixture* draws each request from one of several of these.  Text
+instead of a mapping names a workload that comes with wastesim, a workload file (`.yaml`), or a
+trace to resample.
 """
 
 from __future__ import annotations
@@ -11,94 +12,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 
 from wastesim.config.base import Frozen
-from wastesim.config.quantities import Tokens
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class Fixed(Frozen):
-    """Every length is `value` tokens."""
-
-    kind: Literal["fixed"] = "fixed"
-    value: Tokens
-
-
-class Uniform(Frozen):
-    """Whole numbers from `low` to `high` tokens, both included, all equally likely."""
-
-    kind: Literal["uniform"] = "uniform"
-    low: Tokens
-    high: Tokens
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Uniform:
-        if self.high < self.low:
-            raise ValueError(f"'high' must be >= 'low' (got low {self.low}, high {self.high})")
-        return self
-
-
-class Bounded(Frozen):
-    """A family that reaches further than lengths may; what falls outside is always counted.
-
-    Values are rounded to whole tokens.  Without `min`, what rounds below 1 is raised to 1.
-    """
-
-    min: Tokens | None = None
-    max: Tokens | None = None
-    #: Draw again until the value is inside, or move it to the nearer bound.
-    outside: Literal["redraw", "clip"] = "redraw"
-
-    @model_validator(mode="after")
-    def _bounds_in_order(self) -> Bounded:
-        if self.min is not None and self.max is not None and self.max < self.min:
-            raise ValueError(f"'max' must be >= 'min' (got min {self.min}, max {self.max})")
-        return self
-
-
-class Lognormal(Bounded):
-    """The logarithm is normal with deviation `sigma`; one of `mu`, `mean`, `median` places it.
-
-    `mean` and `median` (tokens) are those of the unbounded distribution.
-    """
-
-    kind: Literal["lognormal"] = "lognormal"
-    mu: Finite | None = None
-    mean: Positive | None = None
-    median: Positive | None = None
-    sigma: Positive
-
-    @model_validator(mode="after")
-    def _placed_once(self) -> Lognormal:
-        given = [name for name in ("mu", "mean", "median") if getattr(self, name) is not None]
-        if len(given) != 1:
-            got = " and ".join(given) or "none"
-            raise ValueError(f"must have exactly one of 'mu', 'mean' and 'median' (got {got})")
-        return self
-
-
-def _fixed_if_number(value: Any) -> Any:
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return {"kind": "fixed", "value": value} if plain else value
-
-
-#: A distribution of lengths, told apart by `kind`; a bare number is `fixed`.
-Distribution = Annotated[
-    Fixed | Uniform | Lognormal,
-    Field(discriminator="kind"),
-    BeforeValidator(_fixed_if_number),
-]
+from wastesim.config.distributions import Distribution, Positive
+from wastesim.config.quantities import Count, Tokens
 
 
 class Marginals(Frozen):
-    """Prompts and outputs from a distribution each, drawn independently."""
+    """Prompts and outputs from a distribution each.
+
+    They are independent unless `spearman` ties their ranks together (by a Gaussian copula).
+    Pairs with more than `max_total` tokens are drawn again, and counted.
+    """
 
     kind: Literal["marginals"] = "marginals"
     prompt: Distribution
     output: Distribution
+    spearman: Annotated[float, Field(ge=-1, le=1)] | None = None
+    max_total: Tokens | None = None
 
 
 class Joint(Frozen):
@@ -118,15 +50,36 @@ class TraceColumns(Frozen):
     arrival: str | None = None
 
 
-TimeUnit = Literal["s", "ms", "us", "ns"]
+class TraceReading(Frozen):
+    """How to read a trace that does not say all of it itself."""
+
+    columns: TraceColumns | None = None
+    #: Unit of a clock of plain numbers; a column's own name or tool says it otherwise.
+    time_unit: Literal["s", "ms", "us", "ns"] | None = None
+    #: Tokens that one of `hash_ids` stands for (512 unless said otherwise); only used to see
+    #: whether they fit the length.
+    hash_block_tokens: Count | None = None
 
 
-class Resample(Frozen):
+class Resample(TraceReading):
     """(prompt, output) pairs of the usable rows of a trace, drawn with replacement."""
 
     kind: Literal["resample"] = "resample"
     file: str
-    columns: TraceColumns | None = None
+
+
+class Share(Frozen):
+    """One part of a mixed workload; weights are relative to their sum."""
+
+    weight: Positive
+    of: Lengths
+
+
+class Mixed(Frozen):
+    """Each request is from one of several workloads, chosen with the parts' weights."""
+
+    kind: Literal["mixture"] = "mixture"
+    parts: Annotated[list[Share], Field(min_length=1)]
 
 
 def _kind_of_lengths(value: Any) -> str:
@@ -142,7 +95,8 @@ Lengths = Annotated[
     Annotated[str, Tag("name")]
     | Annotated[Marginals, Tag("marginals")]
     | Annotated[Joint, Tag("joint")]
-    | Annotated[Resample, Tag("resample")],
+    | Annotated[Resample, Tag("resample")]
+    | Annotated[Mixed, Tag("mixture")],
     Discriminator(_kind_of_lengths),
 ]
 
