@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wastesim.config.lengths import TraceColumns
+from wastesim.config.lengths import TraceColumns, TraceReading
 from wastesim.errors import InputError
 from wastesim.workload import Trace, read_trace
 
@@ -120,10 +120,11 @@ def test_a_missing_file_and_a_folder_are_input_errors(tmp_path: Path) -> None:
 def test_foreign_names_are_mapped(tmp_path: Path) -> None:
     text = "when,in,out\n3,1,2\n"
     columns = TraceColumns(prompt="in", output="out", arrival="when")
-    trace = read(tmp_path, text, columns=columns, time_unit="s")
+    trace = read(tmp_path, text, reading=TraceReading(columns=columns, time_unit="s"))
     assert pairs(trace) == [(1, 2)]
+    misnamed = TraceReading(columns=TraceColumns(prompt="input", output="out"))
     with pytest.raises(InputError, match="has no column 'input'"):
-        read(tmp_path, text, columns=TraceColumns(prompt="input", output="out"))
+        read(tmp_path, text, reading=misnamed)
 
 
 def test_times_are_not_looked_at_when_only_lengths_are_wanted(tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_a_trace_shorter_than_asked_for_says_so(tmp_path: Path) -> None:
     assert drawn.counts == {"row_prompt_zero": 1}
     assert drawn.notes == [
         "t.csv: 1 of 2 rows cannot be used: prompt_zero 1 (first at line 3)",
-        "num_requests is 10, but the trace has 1 usable rows",
+        "num_requests is 10, but the trace has 1 rows that can be used",
     ]
 
 

@@ -19,7 +19,7 @@ def tokens_in(cell: object, decimal_comma: bool = False) -> int | str:
     if text is None:
         return "missing"
     if text.isascii() and text.isdigit():
-        return _in_range(int(text))
+        return _in_range(int(text)) if len(text) < 20 else "too_large"
     if decimal_comma and _is_ambiguous(text):
         return "ambiguous"
     return _from_decimal(decimal_of(text, decimal_comma))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NoReturn
 
-from wastesim.config.lengths import TraceColumns
+from wastesim.config.lengths import TraceColumns, TraceReading
 from wastesim.workload.traces.opening import refuse
 
 #: Prompt lengths: generic, Azure and APEX, Mooncake, Vidur, splitwise-sim, LLMServingSim, BLIS
@@ -33,6 +33,7 @@ ARRIVALS: Mapping[str, str | None] = {
     "StartTimeOffset": "ns", "timestamp": None, "arrival_time": None,
 }  # fmt: skip
 #: The unit of a plain `timestamp` beside the prompt column of a known tool.
+_TEXTS = ("conversations", "messages", "prompt", "text", "completion")
 _BESIDE = {"inputlength": "ms", "requesttokens": "s"}
 
 
@@ -44,13 +45,12 @@ class Columns:
     output: str
     arrival: str | None
     unit: str | None
+    hashes: str | None = None
 
 
-def choose(
-    seen: Sequence[str], where: str, mapping: TraceColumns | None, time_unit: str | None
-) -> Columns:
+def choose(seen: Sequence[str], where: str, reading: TraceReading) -> Columns:
     """The columns of a file with the names `seen`; InputError that says what to do otherwise."""
-    mapped = mapping or TraceColumns()
+    mapped = reading.columns or TraceColumns()
     prompt = _pick(seen, where, "prompt", mapped.prompt, PROMPTS)
     output = _pick(seen, where, "output", mapped.output, OUTPUTS)
     if prompt is None:
@@ -58,8 +58,9 @@ def choose(
     if output is None:
         _missing(seen, where, "output", OUTPUTS)
     arrival = _pick(seen, where, "arrival", mapped.arrival, tuple(ARRIVALS))
-    unit = time_unit or (arrival and _unit(arrival, prompt)) or None
-    return Columns(prompt, output, arrival, unit)
+    unit = reading.time_unit or (arrival and _unit(arrival, prompt)) or None
+    hashes = next((name for name in seen if plain(name) == "hashids"), None)
+    return Columns(prompt, output, arrival, unit, hashes)
 
 
 def plain(name: str) -> str:
@@ -85,7 +86,12 @@ def _pick(
 
 
 def _missing(seen: Sequence[str], where: str, role: str, known: Sequence[str]) -> NoReturn:
-    if any(name.strip().lstrip("+-").replace(".", "", 1).isdigit() for name in seen):
+    if any(plain(name) in _TEXTS for name in seen):
+        hint = (
+            "it has texts, whose lengths need a tokenizer: count the tokens of prompts and"
+            " outputs first and give them as prompt_tokens and output_tokens"
+        )
+    elif any(name.strip().lstrip("+-").replace(".", "", 1).isdigit() for name in seen):
         hint = "the first line seems to be data: put a line of names above it"
     else:
         hint = f"known names are {', '.join(known)}; rename a column or {_map(role)}"

@@ -44,6 +44,12 @@ def open_text(path: Path) -> Iterator[IO[str]]:
         refuse(path, f"cannot be read ({reason})")
 
 
+def first_character(path: Path) -> str:
+    """The first character that is not blank; a blank when there is none nearby."""
+    with open_text(path) as stream:
+        return stream.read(4096).lstrip()[:1] or " "
+
+
 def _open_bytes(path: Path) -> IO[bytes]:
     if path.is_dir():
         refuse(path, "is a folder; name the trace file in it")
