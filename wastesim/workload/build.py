@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from wastesim.config.arrivals import WorkloadSpec
 from wastesim.rng import Streams
-from wastesim.workload.arrivals import arrival_times
-from wastesim.workload.pairs import BLOCK, Floats, Pairs, endless
-from wastesim.workload.sources import open_lengths, trace_counts, trace_notes
+from wastesim.workload.limits import with_limits
+from wastesim.workload.pairs import BLOCK, Pairs, endless
+from wastesim.workload.schedule import (
+    describe_arrivals,
+    describe_concurrency,
+    drawn_times,
+    own_times,
+)
+from wastesim.workload.sources import cut, open_lengths, trace_counts, trace_notes
 from wastesim.workload.stream import Workload
 from wastesim.workload.traces import Trace, read_trace
 
@@ -26,59 +31,62 @@ def build_workload(spec: WorkloadSpec, streams: Streams, base: Path | None = Non
     """
     folder = base or Path()
     if spec.trace is not None:
-        return _replayed(spec, folder / spec.trace, streams)
+        return _replayed(spec, folder, streams)
     assert spec.lengths is not None  # the model has one of the two
+    assert spec.num_requests is not None  # the model wants it for drawn lengths
     source = open_lengths(spec.lengths, folder)
     lengths = streams.lengths
+    times, notes = drawn_times(spec, streams.arrivals, spec.num_requests)
     return Workload(
         title=f"{source.title}; {describe_arrivals(spec)}",
-        pairs=lambda: endless(source, copy.deepcopy(lengths)),
-        times=_drawn_times(spec, streams),
+        pairs=with_limits(
+            lambda: endless(source, copy.deepcopy(lengths)), spec.max_tokens, lengths, folder
+        ),
+        times=times,
         num_requests=spec.num_requests,
-        notes=list(source.notes),
+        notes=[*source.notes, *notes],
+        closed_loop=spec.max_concurrency,
         source_counts=source.counts,
     )
 
 
-def describe_arrivals(spec: WorkloadSpec) -> str:
-    """When requests arrive, in a few words."""
-    if math.isinf(spec.rate):
-        return "all at t = 0"
-    shape = "Poisson" if spec.burstiness == 1 else f"gamma gaps of shape {spec.burstiness:g}"
-    return f"{shape}, {spec.rate:g} per second"
-
-
-def _drawn_times(spec: WorkloadSpec, streams: Streams) -> Callable[[], Iterator[Floats]]:
-    arrivals = streams.arrivals
-    return lambda: arrival_times(spec, copy.deepcopy(arrivals))
-
-
-def _replayed(spec: WorkloadSpec, path: Path, streams: Streams) -> Workload:
+def _replayed(spec: WorkloadSpec, folder: Path, streams: Streams) -> Workload:
     """Rows as they are, in their own order and with their own arrivals unless a rate is given."""
-    own = spec.replays_arrivals
-    trace = read_trace(path, arrivals=own, columns=spec.columns, time_unit=spec.time_unit)
-    wanted = spec.num_requests or len(trace)
-    notes = list(trace_notes(trace))
-    if wanted > len(trace):
-        notes.append(f"num_requests is {wanted:,}, but the trace has {len(trace):,} usable rows")
-    when = "their own arrivals" if own else describe_arrivals(spec)
+    trace = _rows(spec, folder)
+    number = min(spec.num_requests or len(trace), len(trace))
+    if spec.replays_arrivals:
+        when = f"their own arrivals{describe_concurrency(spec)}"
+        times, notes = own_times(trace, spec.speed or 1.0, number)
+    else:
+        when = describe_arrivals(spec)
+        times, notes = drawn_times(spec, streams.arrivals, number)
     return Workload(
-        title=f"rows of {path.name} in order; {when}",
-        pairs=lambda: _row_blocks(trace),
-        times=(lambda: _time_blocks(trace)) if own else _drawn_times(spec, streams),
-        num_requests=min(wanted, len(trace)),
-        notes=notes,
+        title=f"rows of {trace.path.name} in order; {when}",
+        pairs=with_limits(lambda: _blocks(trace), spec.max_tokens, streams.lengths, folder),
+        times=times,
+        num_requests=number,
+        notes=[*trace_notes(trace), *_too_few(spec.num_requests, len(trace)), *notes],
+        closed_loop=spec.max_concurrency,
         source_counts=trace_counts(trace),
     )
 
 
-def _row_blocks(trace: Trace) -> Iterator[Pairs]:
+def _rows(spec: WorkloadSpec, folder: Path) -> Trace:
+    """The rows that are asked for."""
+    assert spec.trace is not None  # the caller looked
+    trace = read_trace(folder / spec.trace, arrivals=spec.replays_arrivals, reading=spec)
+    if spec.from_s is None and spec.until_s is None:
+        return trace
+    return cut(trace, spec.from_s or 0.0, spec.until_s)
+
+
+def _too_few(wanted: int | None, found: int) -> list[str]:
+    if wanted is None or wanted <= found:
+        return []
+    return [f"num_requests is {wanted:,}, but the trace has {found:,} rows that can be used"]
+
+
+def _blocks(trace: Trace) -> Iterator[Pairs]:
     for start in range(0, len(trace), BLOCK):
         rows = slice(start, start + BLOCK)
         yield Pairs(trace.prompt[rows].astype(np.int64), trace.output[rows].astype(np.int64))
-
-
-def _time_blocks(trace: Trace) -> Iterator[Floats]:
-    assert trace.arrival_s is not None  # asked for when the trace was read
-    for start in range(0, len(trace), BLOCK):
-        yield trace.arrival_s[start : start + BLOCK]

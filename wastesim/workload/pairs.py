@@ -27,12 +27,14 @@ MOST_TOKENS = 2**31 - 1
 class Pairs:
     """A block of (prompt, output) lengths in tokens, all at least 1.
 
-    `events` counts, pair by pair, what was done to a sample (`output_redrawn`, ...).
+    `events` counts, pair by pair, what was done to a sample (`output_redrawn`, ...);
+    `max_tokens` is what clients declare, None when they declare nothing.
     """
 
     prompt: Ints
     output: Ints
     events: Mapping[str, Ints] = field(default_factory=dict)
+    max_tokens: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.prompt)

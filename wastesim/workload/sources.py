@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wastesim.config.lengths import Joint, Lengths, Marginals, Resample
+import numpy as np
+
+from wastesim.config.lengths import Joint, Lengths, Marginals, Mixed, Resample
 from wastesim.errors import InputError
 from wastesim.workload.joint import JointSource, read_table
 from wastesim.workload.library import read_workload_file, unknown, workload_file
 from wastesim.workload.marginals import MarginalSource
+from wastesim.workload.mixed import MixedSource
 from wastesim.workload.pairs import Pairs, PairSource
 from wastesim.workload.traces import Trace, read_trace
 
@@ -57,13 +60,16 @@ def open_lengths(
     InputError or ConfigError when a file is missing or cannot be used.
     """
     if isinstance(lengths, Marginals):
-        return MarginalSource(lengths, title or "independent distributions")
+        return MarginalSource.open(lengths, base, title)
     if isinstance(lengths, Joint):
         table = read_table(base / lengths.table, lengths.max_total)
         return JointSource(table, title or f"the joint table {lengths.table}")
     if isinstance(lengths, Resample):
-        trace = read_trace(base / lengths.file, arrivals=False, columns=lengths.columns)
-        return TraceSource(trace)
+        return TraceSource(read_trace(base / lengths.file, arrivals=False, reading=lengths))
+    if isinstance(lengths, Mixed):
+        weights = np.array([part.weight for part in lengths.parts])
+        parts = [open_lengths(part.of, base, None, depth) for part in lengths.parts]
+        return MixedSource(weights / weights.sum(), parts)
     return _named(lengths, base, depth)
 
 
@@ -79,9 +85,33 @@ def _named(text: str, base: Path, depth: int) -> PairSource:
     return open_lengths(file.lengths, path.parent, file.title, depth + 1)
 
 
+def cut(trace: Trace, start_s: float, stop_s: float | None) -> Trace:
+    """The rows that arrive in [start, stop) seconds; the others are counted.
+
+    InputError when none do.
+    """
+    assert trace.arrival_s is not None  # config asks for it only where arrivals are replayed
+    first, last = np.searchsorted(trace.arrival_s, [start_s, np.inf if stop_s is None else stop_s])
+    if first == last:
+        raise InputError(
+            f"{trace.path}: no row arrives within 'from_s' {start_s:g} and 'until_s' {stop_s};"
+            f" the last arrives after {trace.arrival_s[-1]:g} s"
+        )
+    outside = len(trace) - int(last - first)
+    rows = slice(first, last)
+    return replace(
+        trace,
+        prompt=trace.prompt[rows],
+        output=trace.output[rows],
+        arrival_s=trace.arrival_s[rows] - trace.arrival_s[first],
+        unasked=outside,
+    )
+
+
 def trace_counts(trace: Trace) -> dict[str, int]:
     """Rows left out, as counts of a workload: `row_output_zero`."""
-    return {f"row_{reason}": count for reason, count in trace.unusable.items()}
+    counts = {f"row_{reason}": count for reason, count in trace.unusable.items()}
+    return counts | ({"row_outside_the_asked_time": trace.unasked} if trace.unasked else {})
 
 
 def trace_notes(trace: Trace) -> tuple[str, ...]:

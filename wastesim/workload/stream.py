@@ -61,9 +61,11 @@ class Workload:
 
 def _requests(first: int, pairs: Pairs, times: Floats, size: int) -> Iterator[Request]:
     """Requests of one block, in plain Python numbers."""
+    declared = pairs.max_tokens
+    limits = [None] * size if declared is None else declared[:size].tolist()
     columns = zip(
         times[:size].tolist(), pairs.prompt[:size].tolist(), pairs.output[:size].tolist(),
-        strict=True,
+        limits, strict=True,
     )  # fmt: skip
-    for number, (time, prompt, output) in enumerate(columns, start=first):
-        yield Request(number, time, prompt, output)
+    for number, (time, prompt, output, limit) in enumerate(columns, start=first):
+        yield Request(number, time, prompt, output, limit)
