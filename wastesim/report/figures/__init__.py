@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from wastesim.records import Records
+from wastesim.report.figures.batching import batching
 from wastesim.report.figures.canvas import Picture
+from wastesim.report.figures.concurrency import concurrency
+from wastesim.report.figures.distributions import lengths
+from wastesim.report.figures.latency import latency
+from wastesim.report.figures.memory_map import memory_map
 from wastesim.report.figures.render import Drawn, draw
+from wastesim.report.figures.reservations import reservations
 from wastesim.report.figures.shares import shares
 
 #: Says what a run's picture shows; None when there is nothing to draw.
@@ -16,6 +22,12 @@ Plan = Callable[[Records, dict[str, Any]], Picture | None]
 
 PLANS: dict[str, Plan] = {
     "shares": shares,
+    "reservations": reservations,
+    "concurrency": concurrency,
+    "memory_map": memory_map,
+    "lengths": lengths,
+    "latency": latency,
+    "batching": batching,
 }
 
 

@@ -13,6 +13,7 @@ from wastesim.report.palette import light
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 PIXELS_PER_INCH = 72
@@ -86,3 +87,10 @@ def percent_axis(axes: Axes, label: str) -> None:
     axes.set_ylim(0, 100)
     axes.set_yticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
     axes.set_ylabel(label)
+
+
+def few_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
+    """At most about that many intervals, on whole numbers where fractions mean nothing."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(most, integer=whole, steps=[1, 2, 2.5, 5, 10]))

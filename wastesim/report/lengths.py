@@ -1,0 +1,31 @@
+"""The lengths that a run's requests asked for, whatever became of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from wastesim.records import Array, Records
+
+
+class Lengths(NamedTuple):
+    """Prompt and output tokens, request by request."""
+
+    prompt: Array
+    output: Array
+
+    @property
+    def total(self) -> Array:
+        """P + O."""
+        total: Array = self.prompt + self.output
+        return total
+
+    def at_most(self, max_model_len: int) -> Lengths:
+        """Those that a server of this limit would not reject."""
+        kept = self.total <= max_model_len
+        return Lengths(self.prompt[kept], self.output[kept])
+
+
+def asked(records: Records) -> Lengths:
+    """Every request that arrived, with the output it asked for before any truncation."""
+    rows = records.requests
+    return Lengths(rows["prompt_tokens"], rows["output_tokens"] + rows["truncated_tokens"])
