@@ -25,10 +25,16 @@ class Answer:
     """Sentences in the order in which they are read; an empty one has nothing to say."""
 
     state: str
-    headline: str
+    claim: str
+    evidence: str
     cause: str
     pool: str
     ceiling: str
+
+    @property
+    def headline(self) -> str:
+        """The one sentence: what share of what, and the numbers behind it."""
+        return f"{self.claim}: {self.evidence}." if self.evidence else f"{self.claim}."
 
     @property
     def sentences(self) -> list[str]:
@@ -41,7 +47,7 @@ def answer(records: Records, summary: dict[str, Any]) -> Answer:
     """What this run found."""
     return Answer(
         _state(records),
-        _headline(records, summary),
+        *_headline(records, summary),
         _cause(records),
         _pool(summary),
         _ceiling(summary),
@@ -70,26 +76,31 @@ def _state(records: Records) -> str:
     )
 
 
-def _headline(records: Records, summary: dict[str, Any]) -> str:
+def _headline(records: Records, summary: dict[str, Any]) -> tuple[str, str]:
+    """(claim, evidence), from the best ratio that this run defines."""
     ratios = summary["memory"]["written_over_reserved"]
-    rows = records.requests
-    done = rows["status"] == "completed"
     if ratios["at_finish"] is not None:
-        stored, held = (
-            int(rows["stored_tokens"][done].sum()),
-            int(rows["reserved_cells"][done].sum()),
-        )
         return (
             f"{percent(1 - ratios['at_finish'])} of the KV memory that requests reserved was never"
-            f" written: the {plural(int(done.sum()), 'completed request')} held {count(held)} cells"
-            f" when they ended and had written {count(stored)} of them."
+            " written",
+            _finished(records),
         )
     if ratios["time"] is not None:
-        return (
-            f"{percent(1 - ratios['time'])} of the KV memory that requests reserved held nothing,"
-            " averaged over time; no request completed."
+        claim = (
+            f"{percent(1 - ratios['time'])} of the KV memory that requests reserved held nothing"
         )
-    return f"No KV memory was ever reserved: {_why_nothing(summary['requests'])}."
+        return claim, "an average over time, as no request completed"
+    return "No KV memory was ever reserved", _why_nothing(summary["requests"])
+
+
+def _finished(records: Records) -> str:
+    rows = records.requests
+    done = rows["status"] == "completed"
+    stored, held = int(rows["stored_tokens"][done].sum()), int(rows["reserved_cells"][done].sum())
+    return (
+        f"the {plural(int(done.sum()), 'completed request')} held {count(held)} cells at the end"
+        f" and had written {count(stored)} of them"
+    )
 
 
 def _why_nothing(requests: dict[str, Any]) -> str:

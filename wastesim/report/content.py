@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 
 from wastesim.metrics import flat
 from wastesim.records import Records
-from wastesim.report.answer import Answer, answer
+from wastesim.report.advice import advise
+from wastesim.report.answer import Answer, answer, reserved_shares
 from wastesim.report.counts import agreement
 from wastesim.report.definitions import GROUPS, Group
-from wastesim.report.text import DASH, count
+from wastesim.report.remedy import METHOD, Line, first_change, lines
+from wastesim.report.resolved import element_bytes
+from wastesim.report.text import DASH, count, percent
 
 
 class Row(NamedTuple):
@@ -32,6 +35,14 @@ class Table(NamedTuple):
     rows: list[Row]
 
 
+class Share(NamedTuple):
+    """One part of what was reserved."""
+
+    name: str
+    part: float
+    value: str
+
+
 @dataclass(frozen=True)
 class Content:
     """A report, before it is set."""
@@ -39,12 +50,16 @@ class Content:
     name: str
     setting: str
     answer: Answer
+    first_change: str
+    reserved: list[Share]
     tables: list[Table]
     explanations: list[str]
     workload: list[str]
     agreement: list[str]
     resolved: str
     provenance: list[Row]
+    changes: list[Line]
+    method: str = METHOD
 
 
 def gather(
@@ -52,16 +67,20 @@ def gather(
 ) -> Content:
     """Everything the report says of this run."""
     facts = records.facts
+    advice = advise(records, element_bytes(resolved))
     return Content(
         name=facts.name,
         setting=setting(records),
         answer=answer(records, summary),
+        first_change=first_change(advice, summary),
+        reserved=_reserved(records),
         tables=tables(summary),
         explanations=list(facts.explanations),
         workload=_workload(facts.workload),
         agreement=agreement(summary["counted"]),
         resolved=resolved.rstrip("\n"),
         provenance=_provenance(provenance),
+        changes=lines(advice),
     )
 
 
@@ -92,6 +111,11 @@ def _filled(group: Group, values: dict[str, Any]) -> Table:
     rows = [Row(line.label, line.show(values.get(line.key)), line.meaning) for line in group.lines]
     undefined = all(row.value == DASH for row in rows)
     return Table(group.title, [] if undefined else rows)
+
+
+def _reserved(records: Records) -> list[Share]:
+    shares = reserved_shares(records) or {}
+    return [Share(name, part, percent(part)) for name, part in shares.items() if part]
 
 
 def _reasons(reasons: dict[str, dict[str, int]]) -> Table:

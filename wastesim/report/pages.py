@@ -52,6 +52,7 @@ def _environment(*, escape: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.filters["nb"] = lambda text: text.replace(" %", "\u00a0%")
     made.filters["cell"] = lambda text: str(text).replace("|", "\\|").replace("\n", " ")
     return made
 

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from wastesim.records import Records
+from wastesim.report.advice import advise
 from wastesim.report.answer import answer
+from wastesim.report.remedy import first_change
+from wastesim.report.resolved import element_bytes, read_resolved
 from wastesim.report.text import count, percent, rate, seconds
 
 
@@ -20,7 +23,8 @@ def print_summary(summary: dict[str, Any], records: Records, target: Path) -> No
     if found.state:
         console.print(Text(found.state, style="yellow"))
     console.print(Text(found.headline, style="bold"))
-    for sentence in (found.cause, found.ceiling):
+    change = first_change(advise(records, element_bytes(read_resolved(target))), summary)
+    for sentence in (found.cause, found.ceiling, change):
         if sentence:
             console.print(Text(sentence))
     console.print(_table(summary))

@@ -1,0 +1,25 @@
+"""What a report reads from the resolved experiment: the width of the cache's elements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wastesim.errors import ConfigError
+
+
+def read_resolved(folder: Path) -> str:
+    """The text of a result folder's `resolved.yaml`; empty when there is none."""
+    path = folder / "resolved.yaml"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def element_bytes(resolved: str) -> int | None:
+    """Bytes per element of `server.kv_cache_dtype`; None when the text does not say."""
+    from wastesim.catalog.kv import dtype_bytes
+    from wastesim.config.yaml_reader import parse_yaml
+
+    try:
+        tree = parse_yaml(resolved, "resolved.yaml", Path()).tree
+        return dtype_bytes(tree["server"]["kv_cache_dtype"])
+    except (ConfigError, KeyError, TypeError, ValueError):
+        return None
