@@ -120,7 +120,10 @@ def _apply(document: Document, override: Override) -> Document:
         return replace(document, problems=(*document.problems, Problem(override.label, blocked)))
     tree = _replaced(document.tree, override.path, override.value)
     kept = {p: w for p, w in document.positions.items() if p[: len(override.path)] != override.path}
-    changed = replace(document, tree=tree, positions={**kept, override.path: override.label})
+    above = [override.path[:length] for length in range(1, len(override.path))]
+    made = [path for path in above if document.value(path) is None]
+    positions = {**kept, **dict.fromkeys([*made, override.path], override.label)}
+    changed = replace(document, tree=tree, positions=positions)
     return _with_absolute_paths(changed, Path.cwd(), below=override.path)
 
 
