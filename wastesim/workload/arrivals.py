@@ -34,11 +34,11 @@ def arrival_times(spec: Arrivals, rng: Generator) -> Iterator[Floats]:
         return _all_at_once()
     unit = running_sums(unit_gaps(spec.burstiness, rng))
     if isinstance(shape, OnOff):
-        return on_off_times(shape, unit, rng)
+        return _never_falling(on_off_times(shape, unit, rng))
     if isinstance(shape, Ramp):
-        return (ramp_times(shape, block) for block in unit)
+        return _never_falling(ramp_times(shape, block) for block in unit)
     if isinstance(shape, Diurnal):
-        return (diurnal_times(shape, block) for block in unit)
+        return _never_falling(diurnal_times(shape, block) for block in unit)
     return (block / spec.rate for block in unit)
 
 
@@ -55,6 +55,15 @@ def running_sums(gaps: Iterator[Floats]) -> Iterator[Floats]:
         sums = last + np.cumsum(block)
         last = float(sums[-1])
         yield sums
+
+
+def _never_falling(blocks: Iterator[Floats]) -> Iterator[Floats]:
+    """The same times without the last bit by which rounding lets one fall behind another."""
+    last = 0.0
+    for block in blocks:
+        times = np.maximum.accumulate(np.maximum(block, last))
+        last = float(times[-1])
+        yield times
 
 
 def _all_at_once() -> Iterator[Floats]:
@@ -95,7 +104,7 @@ def diurnal_times(shape: Diurnal, unit: Floats) -> Floats:
         half = (low + high) / 2
         early = reached(half) < unit
         low, high = np.where(early, half, low), np.where(early, high, half)
-    return np.asarray(np.maximum.accumulate(high))
+    return np.asarray(high)
 
 
 def on_off_times(shape: OnOff, unit: Iterator[Floats], rng: Generator) -> Iterator[Floats]:
