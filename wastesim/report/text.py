@@ -21,8 +21,10 @@ def percent(share: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """`24.1 ms`."""
-    return DASH if value is None or _missing(value) else format_seconds(value)
+    """`24.1 ms`, `2,114 s`."""
+    if value is None or _missing(value):
+        return DASH
+    return f"{value:,.0f} s" if abs(value) >= 100 else format_seconds(value)
 
 
 def bytes_(value: float | None) -> str:

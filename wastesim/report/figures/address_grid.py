@@ -7,6 +7,8 @@ entries, whatever its size, and two cumulative sums give the covered area of eve
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from wastesim.records import Array
@@ -32,18 +34,25 @@ def _entries(x: Array, bins: int) -> tuple[tuple[Array, Array], ...]:
     return (whole + 1, part), (whole, 1 - part)
 
 
-def grid(
-    held: Holdings, capacity_cells: int, start_s: float, end_s: float, shape: tuple[int, int]
-) -> tuple[Array, Array]:
-    """(held part, written part) of each cell of a (address, time) grid."""
-    per_s, per_cell = shape[1] / (end_s - start_s), shape[0] / capacity_cells
-    x0, x1 = (held.from_s - start_s) * per_s, (held.to_s - start_s) * per_s
-    whole = covered(x0, x1, held.start * per_cell, held.stop * per_cell, shape)
+class Window(NamedTuple):
+    """The whole plane: its time, and its cells from address 0 on."""
+
+    start_s: float
+    end_s: float
+    cells: int
+
+
+def grid(held: Holdings, window: Window, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
+    """(held, ever written, written so far): parts of each cell of an (address, time) grid."""
+    per_s, per_cell = shape[1] / (window.end_s - window.start_s), shape[0] / window.cells
+    x0, x1 = (held.from_s - window.start_s) * per_s, (held.to_s - window.start_s) * per_s
+    bottom = held.start * per_cell
+    whole = covered(x0, x1, bottom, held.stop * per_cell, shape)
+    final = covered(x0, x1, bottom, (held.start + held.last_written) * per_cell, shape)
     index, left, right = _slices(x0, x1)
-    middle_s = start_s + (left + right) / 2 / per_s
+    middle_s = window.start_s + (left + right) / 2 / per_s
     top = held.start[index] + written_at(held, index, middle_s)
-    written = covered(left, right, held.start[index] * per_cell, top * per_cell, shape)
-    return whole.clip(0, 1), written.clip(0, 1)
+    return whole, final, covered(left, right, bottom[index], top * per_cell, shape)
 
 
 def _slices(x0: Array, x1: Array) -> tuple[Array, Array, Array]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wastesim.records import Array, Records
-from wastesim.report.figures.canvas import Picture
+from wastesim.report.figures.canvas import Picture, plain_numbers
 from wastesim.report.palette import light
 from wastesim.report.roofline import Roofline, decode_only, roofline
 from wastesim.report.text import count, number
@@ -34,7 +34,7 @@ def batching(records: Records, summary: dict[str, Any]) -> Picture | None:
     return Picture(
         "batching",
         _title(found),
-        _caption(found, curve),
+        _caption(found, curve, records.facts.clock),
         lambda figure, narrow: _draw(figure, found, curve, records.facts.ceiling),
         height_px=340,
         narrow_height_px=300,
@@ -63,17 +63,19 @@ def _title(found: Points) -> str:
     )
 
 
-def _caption(found: Points, curve: Roofline | None) -> str:
+def _caption(found: Points, curve: Roofline | None, clock: str) -> str:
     seen = (
         "Each point is all steps that only decoded with that many requests running; every step"
         " reads the weights once, so more requests share them."
     )
+    if clock == "fixed":
+        return f"{seen} The clock is fixed, so the line is straight whatever the hardware."
     if curve is None:
         return seen
     return (
         f"{seen} The curve is the roofline at this run's mean context of"
-        f" {count(round(curve.context_tokens))} tokens; it levels off at"
-        f" {number(curve.limit_tokens_per_s(), 'tokens/s')}."
+        f" {count(round(curve.context_tokens))} tokens (points above it had shorter ones); it would"
+        f" level off at {number(curve.limit_tokens_per_s(), 'tokens/s')}."
     )
 
 
@@ -93,7 +95,7 @@ def _draw(figure: Figure, found: Points, curve: Roofline | None, ceiling: int) -
                       xycoords=("data", "axes fraction"), textcoords="offset points")  # fmt: skip
     axes.set_xlabel("requests running at once")
     axes.set_ylabel("output (tokens/s)")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    plain_numbers(axes)
 
 
 def _curve(axes: Axes, curve: Roofline, right: float) -> None:

@@ -94,3 +94,9 @@ def few_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(most, integer=whole, steps=[1, 2, 2.5, 5, 10]))
+
+
+def plain_numbers(axes: Axes) -> None:
+    """Ticks as they are said: thousands apart, no offsets, no powers."""
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.10g}")

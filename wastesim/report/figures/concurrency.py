@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wastesim.records import Array, Records
-from wastesim.report.figures.canvas import Picture, few_ticks
+from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
 from wastesim.report.figures.thin import bin_edges, extremes, means
 from wastesim.report.palette import light
 from wastesim.report.text import count, percent
@@ -75,6 +75,7 @@ def _steps(axes: Axes, records: Records, column: str, colour: str, bins: int) ->
     axes.set_ylim(0, 1.12 * max(1, values.max(initial=0)))
     axes.set_ylabel(f"{column}\n(requests)", color=light(colour))
     few_ticks(axes.yaxis, 4, whole=True)
+    plain_numbers(axes)
 
 
 def _ceiling(axes: Axes, records: Records, narrow: bool) -> None:

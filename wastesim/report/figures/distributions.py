@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from wastesim.records import Array, Records
-from wastesim.report.figures.canvas import Picture, few_ticks
+from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
 from wastesim.report.lengths import asked
 from wastesim.report.palette import light
 from wastesim.report.text import count, percent
@@ -43,7 +43,7 @@ def _caption(total: Array, limit: int) -> str:
     beyond = f"{percent(over)} ask for more than the limit" if over else "none asks for more"
     return (
         f"99 % of the requests need at most {count(p99)} tokens, prompt and output together;"
-        f" {beyond}. Ticks mark the medians."
+        f" {beyond}. Black lines mark the medians."
     )
 
 
@@ -55,13 +55,23 @@ def _draw(figure: Figure, narrow: bool, records: Records) -> None:
     edges = np.linspace(0, right, BARS + 1)
     for axes, (name, values) in zip(panels, rows, strict=True):
         _bars(axes, name, values, edges, limit)
-    where = "right" if limit > 0.4 * right else "left"
-    shift = -5 if where == "right" else 5
-    panels[0].annotate(f"max_model_len {limit:,}", (limit, 0.98), fontweight="bold",
-                       xycoords=("data", "axes fraction"), xytext=(shift, 0),
-                       textcoords="offset points", ha=where, va="top")  # fmt: skip
+    panels[0].annotate(
+        f"max_model_len {limit:,}",
+        (limit, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 5),
+        textcoords="offset points",
+        ha=_side(limit / right),
+        va="bottom",
+        color=light("unused"),
+        fontweight="bold",
+    )
     panels[-1].set_xlabel("tokens")
     panels[1].set_ylabel("share of requests (%)")
+
+
+def _side(part: float) -> Literal["left", "center", "right"]:
+    return "right" if part > 0.8 else "left" if part < 0.2 else "center"
 
 
 def _bars(axes: Axes, name: str, values: Array, edges: Array, limit: int) -> None:
@@ -71,11 +81,11 @@ def _bars(axes: Axes, name: str, values: Array, edges: Array, limit: int) -> Non
     axes.stairs(share, edges, fill=True, color=light("written"))
     axes.axvline(limit, color=light("unused"), linewidth=2)
     median = float(np.median(values))
-    axes.plot([median, median], [0, share.max() * 1.06], color=light("ink"), linewidth=1.2)
+    axes.plot([median, median], [0, share.max() * 1.15], color=light("ink"), linewidth=1.5)
     beyond = int((values > edges[-1]).sum())
     more = f", {beyond:,} beyond the axis" if beyond else ""
-    axes.annotate(f"{name}: median {count(median)}{more}", (median, share.max() * 1.06),
-                  xytext=(6, 0), textcoords="offset points", va="top")  # fmt: skip
+    axes.set_title(f"{name}: median {count(round(median))}{more}", loc="left", fontsize=12)
     axes.set_xlim(0, edges[-1])
     axes.set_ylim(0, share.max() * 1.15)
     few_ticks(axes.yaxis, 3)
+    plain_numbers(axes)

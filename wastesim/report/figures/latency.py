@@ -8,7 +8,7 @@ import numpy as np
 
 from wastesim.metrics import latencies
 from wastesim.records import Array, Records
-from wastesim.report.figures.canvas import Picture, few_ticks
+from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
 from wastesim.report.palette import light
 from wastesim.report.text import seconds
 
@@ -68,7 +68,7 @@ def _curve(axes: Axes, values: Array, numbers: dict[str, float]) -> None:
     scale, unit = (1.0, "s") if values.max() >= 1 else (1e3, "ms")
     shares = np.linspace(0, 1, min(POINTS, max(2, len(values))))
     axes.plot(scale * np.quantile(values, shares), 100 * shares, color=light("written"), lw=2)
-    left = 0.5 * (values.min() + values.max())
+    left = 0.55 * values.max()
     for key, share in MARKS:
         at = numbers[key]
         axes.plot([scale * at], [share], "o", color=light("written"), markersize=5)
@@ -79,4 +79,5 @@ def _curve(axes: Axes, values: Array, numbers: dict[str, float]) -> None:
     axes.set_ylim(0, 108)
     axes.set_xlabel(unit)
     few_ticks(axes.xaxis, 4)
-    axes.margins(x=0.08)
+    axes.set_xlim(0, 1.06 * scale * values.max())
+    plain_numbers(axes)

@@ -6,111 +6,118 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wastesim.records import Records
-from wastesim.report.figures.address_grid import grid
-from wastesim.report.figures.canvas import Picture
+from wastesim.records import Array, Records
+from wastesim.report.figures.address_grid import Window
+from wastesim.report.figures.canvas import Picture, plain_numbers
 from wastesim.report.figures.holdings import Holdings, holdings
+from wastesim.report.figures.map_drawing import boxes, key, pixels
 from wastesim.report.palette import light
-from wastesim.report.text import count, percent
+from wastesim.report.text import count, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LEGIBLE_SPANS = 600
-WIDE_GRID, NARROW_GRID = (240, 480), (160, 200)
+WIDE_GRID, NARROW_GRID = (240, 420), (160, 200)
+CLOSE_SPANS, CLOSE_ROWS = 24, 6  # more spans than this get a closer look at this many addresses
 
 
 def memory_map(records: Records, summary: dict[str, Any]) -> Picture | None:
     """The picture, or None when no request held memory."""
     if not len(records.spans["start"]) or not len(records.ticks["t_s"]):
         return None
-    top = int(records.spans["stop"].max())
-    used = top / records.facts.capacity_cells
+    written = summary["memory"]["written_over_reserved"]["time"]
+    used = int(records.spans["stop"].max()) / records.facts.capacity_cells
+    close = len(records.spans["start"]) > CLOSE_SPANS
     return Picture(
         "memory_map",
-        f"Each request fills only the lower part of what it holds; {percent(used)} of the"
-        " addresses were ever handed out",
-        _caption(records),
+        f"Of the cells that requests hold, {percent(written)} are written at an average moment",
+        _caption(records, used, close),
         lambda figure, narrow: _draw(figure, narrow, records),
         height_px=460,
-        narrow_height_px=380,
+        narrow_height_px=640 if close else 380,
     )
 
 
-def _caption(records: Records) -> str:
+def _caption(records: Records, used: float, close: bool) -> str:
     spans = len(records.spans["start"])
-    legible = spans <= LEGIBLE_SPANS
     how = (
-        "each box is a span of cells held by one request, the blue wedge in it what was written"
-        if legible
-        else "too many to draw one by one, so each pixel mixes the colours by the exact parts that"
-        " were written, held and free"
+        "each box is cells held by one request, and the dark wedge in it is what was written"
+        if spans <= LEGIBLE_SPANS
+        else "too many to draw one by one, so each pixel mixes the colours by their exact areas"
     )
-    return f"{count(spans)} spans over {count(records.facts.capacity_cells)} cells: {how}."
+    closer = " The second panel enlarges the outlined part." if close else ""
+    return (
+        f"{plural(spans, 'span')} over {count(records.facts.capacity_cells)} cells: {how}."
+        f"{closer} The highest address ever used lies at {percent(used)} of the pool."
+    )
 
 
 def _draw(figure: Figure, narrow: bool, records: Records) -> None:
-    axes = figure.add_subplot()
     held, ticks = holdings(records), records.ticks
-    start_s, end_s = float(ticks["t_s"][0]), float(ticks["t_s"][-1] + ticks["dt_s"][-1])
+    end_s = float(ticks["t_s"][-1] + ticks["dt_s"][-1])
+    window = Window(float(ticks["t_s"][0]), end_s, records.facts.capacity_cells)
+    close = len(held.start) > CLOSE_SPANS
+    panels = _panels(figure, narrow, close)
+    shape = NARROW_GRID if narrow else WIDE_GRID
     if len(held.start) <= LEGIBLE_SPANS:
-        _boxes(axes, held, end_s - start_s)
+        boxes(panels[0], held)
     else:
-        _pixels(axes, held, records, (start_s, end_s), NARROW_GRID if narrow else WIDE_GRID)
+        pixels(panels[0], held, window, shape)
+    _frame(panels[0], (window.start_s, end_s), (0, window.cells))
+    key(panels[0])
+    if close:
+        _closer_look(panels, held, _busiest_s(records), window)
+
+
+def _panels(figure: Figure, narrow: bool, close: bool) -> list[Axes]:
+    if not close:
+        return [figure.add_subplot()]
+    if narrow:
+        return list(figure.subplots(2, 1, height_ratios=[1.15, 1]))
+    return list(figure.subplots(1, 2, width_ratios=[1.5, 1]))
+
+
+def _busiest_s(records: Records) -> float:
+    ticks = records.ticks
+    busy = np.flatnonzero(ticks["running"] == ticks["running"].max())
+    return float(ticks["t_s"][busy[len(busy) // 2]])
+
+
+def _closer_look(panels: list[Axes], held: Holdings, centre_s: float, window: Window) -> None:
+    """The lowest few spans of the busiest time, one by one."""
+    from matplotlib.patches import Rectangle
+
+    low, high, inside = _lowest(held, centre_s)
+    whole_s = window.end_s - window.start_s
+    width_s = whole_s * min(1.0, 5 * CLOSE_ROWS / max(1, int(inside.sum())))
+    left = float(np.clip(centre_s - width_s / 2, window.start_s, window.end_s - width_s))
+    inside &= (held.to_s > left) & (held.from_s < left + width_s)
+    boxes(panels[1], Holdings(*(column[inside] for column in held)))
+    _frame(panels[1], (left, left + width_s), (low, high))
+    panels[1].set_ylabel("")
+    panels[1].set_title("a closer look", loc="left", fontsize=12, color=light("muted"))
+    panels[0].add_patch(
+        Rectangle((left, low), width_s, high - low, fill=False, edgecolor=light("ink"), lw=1.4,
+                  clip_on=False, zorder=5)
+    )  # fmt: skip
+
+
+def _lowest(held: Holdings, centre_s: float) -> tuple[int, int, Array]:
+    """(first cell, last cell, which spans) of the lowest spans held at that moment."""
+    then = (held.from_s <= centre_s) & (held.to_s > centre_s)
+    chosen = np.sort(held.start[then] if then.any() else held.start)[:CLOSE_ROWS]
+    low = int(chosen[0])
+    high = int(held.stop[held.start == chosen[-1]].max())
+    inside: Array = (held.start < high) & (held.stop > low)
+    return low, high, inside
+
+
+def _frame(axes: Axes, time: tuple[float, float], cells: tuple[int, int]) -> None:
     axes.grid(False)
-    axes.set_xlim(start_s, end_s)
-    axes.set_ylim(0, records.facts.capacity_cells)
+    axes.set_xlim(*time)
+    axes.set_ylim(*cells)
     axes.set_xlabel("simulated time (s)")
     axes.set_ylabel("address (cells)")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    _key(axes)
-
-
-def _boxes(axes: Axes, held: Holdings, span_s: float) -> None:
-    from matplotlib.collections import PolyCollection
-
-    boxes, wedges = [], []
-    for a, b, t0, t1, t2, w1, w2 in zip(*held, strict=True):
-        boxes.append([(t0, a), (t0, b), (t2, b), (t2, a)])
-        wedges.append([(t0, a), (t0, a + w1), (t1, a + w1), (t2, a + w2), (t2, a)])
-    edge = light("surface")
-    axes.add_collection(PolyCollection(boxes, facecolor=light("unused"), edgecolor=edge, lw=0.5))
-    axes.add_collection(PolyCollection(wedges, facecolor=light("written"), lw=0))
-
-
-def _pixels(
-    axes: Axes, held: Holdings, records: Records, time: tuple[float, float], shape: tuple[int, int]
-) -> None:
-    """Colours mixed by area; free addresses stay see-through, so that they follow the page."""
-    from matplotlib.colors import to_rgb
-
-    capacity = records.facts.capacity_cells
-    whole, written = grid(held, capacity, *time, shape)
-    share = np.divide(written, whole, out=np.zeros_like(whole), where=whole > 0).clip(0, 1)
-    blue, warm = np.array(to_rgb(light("written"))), np.array(to_rgb(light("unused")))
-    image = np.empty((*shape, 4))
-    image[..., :3] = share[..., None] * blue + (1 - share[..., None]) * warm
-    image[..., 3] = whole
-    axes.imshow(
-        image, origin="lower", aspect="auto", extent=(*time, 0, capacity), interpolation="none"
-    )
-
-
-def _key(axes: Axes) -> None:
-    """What the two colours mean, above the map."""
-    from matplotlib.patches import Patch
-
-    axes.legend(
-        handles=[
-            Patch(color=light("written"), label="written"),
-            Patch(color=light("unused"), label="held, not written"),
-        ],
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=2,
-        frameon=False,
-        handlelength=1,
-        handleheight=1,
-        borderaxespad=0.2,
-    )
+    plain_numbers(axes)

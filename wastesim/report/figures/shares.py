@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 WIDE_BINS, NARROW_BINS = 360, 160
 LABEL_SHARE = 7.0  # percent of the pool that a band must be thick to carry its name
+
+
+class Steps(NamedTuple):
+    """The stack: lower and upper percent of each share over [edges[i], edges[i + 1])."""
+
+    edges: Array
+    lows: Array
+    highs: Array
 
 
 def shares(records: Records, summary: dict[str, Any]) -> Picture | None:
@@ -42,9 +50,9 @@ def _caption(average: dict[str, float]) -> str:
 
 def _draw(figure: Figure, narrow: bool, records: Records, average: dict[str, float]) -> None:
     axes = figure.add_subplot()
-    edges, bands = _bands(records, NARROW_BINS if narrow else WIDE_BINS)
-    tops = np.cumsum(bands, axis=0)
-    for name, low, high in zip(SHARES, tops - bands, tops, strict=True):
+    steps = _steps(records, NARROW_BINS if narrow else WIDE_BINS)
+    edges = steps.edges
+    for name, low, high in zip(SHARES, steps.lows, steps.highs, strict=True):
         if (high > low).any():
             axes.fill_between(
                 edges, _held(low), _held(high), step="post", color=light(name), linewidth=0
@@ -52,14 +60,17 @@ def _draw(figure: Figure, narrow: bool, records: Records, average: dict[str, flo
     percent_axis(axes, "share of the KV pool")
     axes.set_xlim(edges[0], edges[-1])
     axes.set_xlabel("simulated time (s)")
-    _label(axes, edges, bands, tops, average)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    _label(axes, steps, average, 0.24 if narrow else 0.11)
 
 
-def _bands(records: Records, bins: int) -> tuple[Array, Array]:
+def _steps(records: Records, bins: int) -> Steps:
     ticks = records.ticks
     edges = bin_edges(ticks["t_s"], ticks["dt_s"], bins)
     rows = [means(ticks["t_s"], ticks["dt_s"], ticks[name], edges) for name in SHARES]
-    return edges, 100 * np.array(rows) / records.facts.capacity_cells
+    bands = 100 * np.array(rows) / records.facts.capacity_cells
+    tops = np.cumsum(bands, axis=0)
+    return Steps(edges, tops - bands, tops)
 
 
 def _held(values: Array) -> Array:
@@ -67,23 +78,28 @@ def _held(values: Array) -> Array:
     return np.append(values, values[-1])
 
 
-def _label(axes: Axes, edges: Array, bands: Array, tops: Array, average: dict[str, float]) -> None:
-    """Names in the bands where they are thickest; names of thin bands under the picture."""
+def _label(axes: Axes, steps: Steps, average: dict[str, float], width: float) -> None:
+    """Names in the bands where there is most room; names of thin bands above the picture."""
     thin = []
-    middles = (edges[:-1] + edges[1:]) / 2
-    span = edges[-1] - edges[0]
-    inside = (middles > edges[0] + 0.12 * span) & (middles < edges[-1] - 0.12 * span)
-    for name, band, top in zip(SHARES, bands, tops, strict=True):
-        thick = np.where(inside, band, 0)
-        at = int(np.argmax(thick))
-        if thick[at] >= LABEL_SHARE:
-            where = (middles[at], top[at] - band[at] / 2)
-            axes.annotate(
-                name, where, ha="center", va="center", color=on_share(name), fontweight="bold"
-            )
-        elif band.any():
+    for name, low, high in zip(SHARES, steps.lows, steps.highs, strict=True):
+        at, bottom, top = _roomiest(low, high, max(1, round(width * len(low))))
+        if top - bottom >= LABEL_SHARE:
+            x = (steps.edges[at] + steps.edges[at + 1]) / 2
+            axes.text(x, (bottom + top) / 2, name, ha="center", va="center",
+                      color=on_share(name), fontweight="bold")  # fmt: skip
+        elif average[name]:
             thin.append(f"{name} ({percent(average[name])})")
     if thin:
-        axes.set_title(
-            f"too thin to label: {', '.join(thin)}", loc="right", fontsize=11, color=light("muted")
-        )
+        text = f"too thin to label: {', '.join(thin)}"
+        axes.set_title(text, loc="right", fontsize=11, color=light("muted"), wrap=True)
+
+
+def _roomiest(low: Array, high: Array, width: int) -> tuple[int, float, float]:
+    """(bin, bottom, top) of the tallest box of that width that fits inside a band."""
+    from numpy.lib.stride_tricks import sliding_window_view
+
+    bottoms = sliding_window_view(low, width).max(axis=1)
+    tops = sliding_window_view(high, width).min(axis=1)
+    best = np.flatnonzero(tops - bottoms >= (tops - bottoms).max() - 0.5)
+    at = int(best[len(best) // 2])
+    return at + width // 2, float(bottoms[at]), float(tops[at])
