@@ -1,0 +1,66 @@
+"""`wastesim VERB ...`: the verbs are the modules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import wastesim
+from wastesim.__main__ import VERBS, main
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
+def test_help_lists_every_verb(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("usage: wastesim VERB ...")
+    assert all(verb in printed and purpose in printed for verb, purpose in VERBS.items())
+
+
+@pytest.mark.parametrize("word", ["-V", "--version"])
+def test_the_version_is_printed(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word]) == 0
+    assert capsys.readouterr().out == f"wastesim {wastesim.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("rnu", "; did you mean 'run'?"), ("zzz", ""), ("Run", "; did you mean")]
+)
+def test_an_unknown_verb_names_the_nearest(
+    word: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: '{word}' is not a verb{hint}")
+    assert "(known: run" in line
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_a_module_that_explains_itself(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert callable(import_module(f"wastesim.{verb}").main)
+    with pytest.raises(SystemExit) as caught:
+        main([verb, "--help"])
+    assert caught.value.code == 0
+    assert f"wastesim {verb}" in capsys.readouterr().out
+
+
+def test_the_words_behind_the_verb_are_the_verbs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "none.yaml"
+    assert main(["run", str(missing)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {missing}: cannot be read")
+
+
+@pytest.mark.parametrize("module", ["wastesim", "wastesim.run"])
+def test_verbs_run_as_modules(module: str) -> None:
+    command = [sys.executable, "-m", module, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("usage: wastesim")
+    assert done.stderr == ""
