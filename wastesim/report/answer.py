@@ -97,10 +97,8 @@ def _finished(records: Records) -> str:
     rows = records.requests
     done = rows["status"] == "completed"
     stored, held = int(rows["stored_tokens"][done].sum()), int(rows["reserved_cells"][done].sum())
-    return (
-        f"the {plural(int(done.sum()), 'completed request')} held {count(held)} cells at the end"
-        f" and had written {count(stored)} of them"
-    )
+    who = f"{int(done.sum()):,} completed requests" if done.sum() > 1 else "only completed request"
+    return f"the {who} held {count(held)} cells at the end and had written {count(stored)} of them"
 
 
 def _why_nothing(requests: dict[str, Any]) -> str:

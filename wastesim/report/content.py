@@ -57,6 +57,7 @@ class Content:
     workload: list[str]
     agreement: list[str]
     resolved: str
+    command: str
     provenance: list[Row]
     changes: list[Line]
     method: str = METHOD
@@ -79,6 +80,7 @@ def gather(
         workload=_workload(facts.workload),
         agreement=agreement(summary["counted"]),
         resolved=resolved.rstrip("\n"),
+        command=str(provenance.get("command") or ""),
         provenance=_provenance(provenance),
         changes=lines(advice),
     )
@@ -108,7 +110,12 @@ def tables(summary: dict[str, Any]) -> list[Table]:
 
 
 def _filled(group: Group, values: dict[str, Any]) -> Table:
-    rows = [Row(line.label, line.show(values.get(line.key)), line.meaning) for line in group.lines]
+    rows: list[Row] = []
+    told = ""
+    for line in group.lines:
+        meaning = "" if line.meaning == told else line.meaning
+        rows.append(Row(line.label, line.show(values.get(line.key)), meaning))
+        told = line.meaning
     undefined = all(row.value == DASH for row in rows)
     return Table(group.title, [] if undefined else rows)
 
@@ -136,6 +143,8 @@ def _workload(workload: dict[str, Any]) -> list[str]:
 def _provenance(provenance: dict[str, Any]) -> list[Row]:
     rows: list[Row] = []
     for key, value in provenance.items():
+        if key == "command":
+            continue
         if isinstance(value, dict):
             value = ", ".join(f"{name} {what}" for name, what in value.items())
         rows.append(Row(key.replace("_", " "), DASH if value is None else str(value), ""))

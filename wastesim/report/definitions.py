@@ -37,7 +37,7 @@ SHARE_MEANINGS = {
     "stranded": "free cells while the first request in the queue was refused for memory",
     "idle": "all other free cells",
 }
-_QUANTILES = {"mean": "mean", "p50": "median", "p90": "90 % quantile", "p99": "99 % quantile"}
+_QUANTILES = {"mean": "mean", "p50": "median", "p90": "p90", "p99": "p99"}
 _LATENCIES = {
     "ttft_s": (
         "time to first token",

@@ -55,7 +55,11 @@ def _best(advice: Advice) -> Option | None:
         and option.rejected <= advice.now.rejected
         and (option.fit or 0) > (advice.now.fit or 0)
     ]
-    return max(usable, key=lambda o: (advice.at_once(o) or 0, o.fit or 0), default=None)
+    return max(usable, key=lambda o: _rank(o, advice), default=None)
+
+
+def _rank(option: Option, advice: Advice) -> tuple[int, int, bool]:
+    return advice.at_once(option) or 0, option.fit or 0, option.kind == "paged"
 
 
 def _gain(advice: Advice, best: Option) -> str:
@@ -88,7 +92,8 @@ def _within_policy(advice: Advice, best: Option) -> str:
 
 
 def _when(summary: dict[str, Any]) -> str:
-    if summary["concurrency"]["waiting_peak"]:
+    found = summary["concurrency"]
+    if found["waiting_peak"] or found["mean"] is None:
         return ""
     return "No request waited in this run, so the gain would be memory, not speed."
 

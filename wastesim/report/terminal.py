@@ -18,15 +18,16 @@ def print_summary(summary: dict[str, Any], records: Records, target: Path) -> No
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False)
+    flow = not console.is_terminal  # a pipe gets whole sentences, a terminal wrapped ones
     found = answer(records, summary)
     if found.state:
-        console.print(Text(found.state, style="yellow"))
-    console.print(Text(found.headline, style="bold"))
+        console.print(Text(found.state, style="yellow"), soft_wrap=flow)
+    console.print(Text(found.headline, style="bold"), soft_wrap=flow)
     change = first_change(advise(records, element_bytes(read_resolved(target))), summary)
     for sentence in (found.cause, found.ceiling, change):
         if sentence:
-            console.print(Text(sentence))
+            console.print(Text(sentence), soft_wrap=flow)
     console.print(_table(summary))
     _say_where(console, target)
 

@@ -43,7 +43,7 @@ def _caption(total: Array, limit: int) -> str:
     beyond = f"{percent(over)} ask for more than the limit" if over else "none asks for more"
     return (
         f"99 % of the requests need at most {count(p99)} tokens, prompt and output together;"
-        f" {beyond}. Black lines mark the medians."
+        f" {beyond}. Thin lines mark the medians."
     )
 
 

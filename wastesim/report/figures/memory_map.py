@@ -43,7 +43,7 @@ def memory_map(records: Records, summary: dict[str, Any]) -> Picture | None:
 def _caption(records: Records, used: float, close: bool) -> str:
     spans = len(records.spans["start"])
     how = (
-        "each box is cells held by one request, and the dark wedge in it is what was written"
+        "each box is cells held by one request, the blue wedge at its bottom what was written"
         if spans <= LEGIBLE_SPANS
         else "too many to draw one by one, so each pixel mixes the colours by their exact areas"
     )
