@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from wastesim.allocation import Ask, Contiguous
+from wastesim.allocation import Ask, Slots
 
 CAPACITY, MAX_MODEL_LEN = 103, 16
 
@@ -16,7 +16,7 @@ class PolicyMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.policy = Contiguous(CAPACITY, MAX_MODEL_LEN)
+        self.policy = Slots.contiguous(CAPACITY, MAX_MODEL_LEN)
         self.owner: list[int | None] = [None] * CAPACITY
         self.stored: dict[int, int] = {}
         self.next_id = 0
@@ -24,13 +24,13 @@ class PolicyMachine(RuleBasedStateMachine):
     @rule(prompt=st.integers(1, MAX_MODEL_LEN - 1))
     def place(self, prompt: int) -> None:
         ask = Ask(self.next_id, prompt, MAX_MODEL_LEN - prompt)
-        fits = self.policy.fits(ask)
-        holding = self.policy.place(ask)
+        fits = self.policy.fits(ask, prompt)
+        holding = self.policy.place(ask, prompt)
         assert (holding is not None) == fits
         if holding is None:
             return
-        assert holding.placement.cells >= prompt
-        for span in holding.placement.spans:
+        assert holding.cells >= prompt
+        for span in self.policy.placement(ask.request_id).spans:
             for cell in range(*span):
                 assert self.owner[cell] is None, f"cell {cell} is handed out twice"
                 self.owner[cell] = ask.request_id
@@ -44,7 +44,7 @@ class PolicyMachine(RuleBasedStateMachine):
         tokens = min(self.stored[request_id] + 1, MAX_MODEL_LEN)
         growth = self.policy.grow(request_id, tokens)
         assert growth is not None
-        assert growth.holding.placement.cells >= tokens
+        assert growth.holding.cells >= tokens
         self.stored[request_id] = tokens
 
     @precondition(lambda self: self.stored)

@@ -1,8 +1,32 @@
-"""Policies that hand out cells: plain Python, no clock, no arrays."""
+"""Policies that hand out cells: plain Python, no clock, no arrays.
+
+A policy is a claim (how much) and a place (where): see `claims`, and `slots`, `spans`, `blocks`.
+"""
 
 from __future__ import annotations
 
-from wastesim.allocation.contiguous import Contiguous
-from wastesim.allocation.protocol import Ask, Ceiling, Growth, Holding, Policy
+from wastesim.allocation.build import Pool, block_cells, build_policy
+from wastesim.allocation.protocol import (
+    Ask,
+    Ceiling,
+    Fragmentation,
+    Growth,
+    Holding,
+    Part,
+    Policy,
+)
+from wastesim.allocation.slots import Slots
 
-__all__ = ["Ask", "Ceiling", "Contiguous", "Growth", "Holding", "Policy"]
+__all__ = [
+    "Ask",
+    "Ceiling",
+    "Fragmentation",
+    "Growth",
+    "Holding",
+    "Part",
+    "Policy",
+    "Pool",
+    "Slots",
+    "block_cells",
+    "build_policy",
+]

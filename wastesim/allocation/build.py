@@ -1,0 +1,103 @@
+"""From a policy's description to a policy over a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from wastesim.allocation.blocks import Blocks
+from wastesim.allocation.buddy import Buddy
+from wastesim.allocation.claims import Claim, Declared, Doubling, Hinted, KnownOnly, WholeContext
+from wastesim.allocation.freelist import RULES, FreeSpans
+from wastesim.allocation.protocol import Policy
+from wastesim.allocation.slots import Slots
+from wastesim.allocation.spans import OneSpan
+from wastesim.config.policy import ForeignPolicy
+from wastesim.config.policy import Policy as PolicyConfig
+from wastesim.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The memory that a policy hands out, and the sizes that it is cut by."""
+
+    capacity_cells: int
+    max_model_len: int
+    block_cells: int
+    #: Bytes of one cell in one layer's buffer of keys (or of values).
+    tensor_bytes_per_cell: int
+    windows: tuple[int | None, ...] = (None,)
+    max_in_flight_tokens: int = 0
+
+
+def build_policy(config: PolicyConfig | ForeignPolicy, pool: Pool) -> Policy:
+    """The policy; ConfigError when a class cannot be loaded or a page holds no cell."""
+    if isinstance(config, ForeignPolicy):
+        return _foreign(config, pool)
+    if config.place == "slots":
+        return Slots(config.name, pool.capacity_cells, pool.max_model_len)
+    if config.place == "divided":
+        return Slots(config.name, pool.capacity_cells, pool.capacity_cells // config.n_parallel)
+    claim = _claim(config, pool.max_model_len)
+    if config.place in ("blocks", "pages"):
+        return _blocks(config, claim, pool)
+    if config.place == "buddy":
+        largest = config.largest_tokens or pool.max_model_len
+        space = Buddy(pool.capacity_cells, config.granule_tokens, largest)
+        return OneSpan(config.name, claim, space, space.round_up)
+    return OneSpan(config.name, claim, FreeSpans(pool.capacity_cells, RULES[config.place]))
+
+
+def block_cells(config: PolicyConfig | ForeignPolicy, pool: Pool) -> int:
+    """Cells of the unit that a paged policy hands out; 1 for all others."""
+    if isinstance(config, ForeignPolicy) or config.place not in ("blocks", "pages"):
+        return 1
+    if config.place == "blocks":
+        return config.block_size or pool.block_cells
+    cells = config.page_size // pool.tensor_bytes_per_cell
+    if not cells:
+        raise ConfigError(
+            f"'server.policy.page_size' must hold a cell of {pool.tensor_bytes_per_cell} B"
+            f" (got {config.page_size} B)"
+        )
+    return cells
+
+
+def _blocks(config: PolicyConfig, claim: Claim, pool: Pool) -> Blocks:
+    return Blocks(
+        config.name,
+        claim,
+        pool.capacity_cells,
+        block_cells(config, pool),
+        pool.max_model_len,
+        pool.windows,
+        pool.max_in_flight_tokens,
+    )
+
+
+def _claim(config: PolicyConfig, max_model_len: int) -> Claim:
+    if config.claim == "max_model_len":
+        return WholeContext(max_model_len)
+    if config.claim == "max_tokens":
+        return Declared(max_model_len)
+    if config.claim == "prompt":
+        return KnownOnly(max_model_len)
+    if config.claim == "doubling":
+        return Doubling(max_model_len, config.start_tokens)
+    return Hinted(max_model_len, may_miss=config.claim == "predicted")
+
+
+def _foreign(config: ForeignPolicy, pool: Pool) -> Policy:
+    module, _, name = config.path.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"'server.policy' {config.path!r} cannot be loaded ({error}); it must be"
+            " 'package.module:ClassName' of something importable"
+        ) from error
+    try:
+        policy: Policy = found(pool, **config.options)
+    except TypeError as error:
+        raise ConfigError(f"'server.policy' {config.path!r} cannot be made: {error}") from error
+    return policy
