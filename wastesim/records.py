@@ -24,7 +24,7 @@ class RequestRow(NamedTuple):
     """One request.  Undefined values are None: a rejected request was never admitted."""
 
     request_id: int
-    status: str  # completed | rejected | unfinished
+    status: str  # completed | rejected | cancelled | unfinished
     reason: str
     arrival_s: float
     prompt_tokens: int
@@ -33,6 +33,8 @@ class RequestRow(NamedTuple):
     generated_tokens: int
     stored_tokens: int  # when it ended: P + O - 1 if completed
     reserved_cells: int
+    preemptions: int
+    scheduled_tokens: int  # of all its forward passes, recomputation included
     admitted_s: float | None
     first_token_s: float | None
     finished_s: float | None
@@ -58,6 +60,14 @@ class TickRow(NamedTuple):
     decode_tokens: int
     moved_bytes: int
     flop: int
+    stored_tokens: int  # of running requests; equals written where there is one KV group
+    scheduled: int  # requests that had work
+    admitted: int
+    preempted: int
+    finished: int  # delivered their last token at the end of this tick
+    reserved_end: int  # cells still held after those were released
+    largest_free: int  # cells of the largest free span; -1 where any free cells will do
+    free_spans: int  # -1 likewise
 
 
 class SpanRow(NamedTuple):
@@ -76,6 +86,7 @@ class Facts:
 
     name: str
     policy: str
+    scheduler: str
     model: str
     gpu: str
     executed_model: str | None
@@ -89,6 +100,9 @@ class Facts:
     bandwidth_bytes_per_s: float
     peak_flop_per_s: float
     weights_bytes: int
+    block_cells: int = 1
+    copied_tokens: int = 0
+    double_residency_peak_cells: int = 0
     explanations: list[str] = field(default_factory=list)
     workload: dict[str, Any] = field(default_factory=dict)
     decode: dict[str, Any] = field(default_factory=dict)
@@ -106,11 +120,13 @@ class _Table:
         self.columns: tuple[str, ...] = row_type._fields
         kinds = row_type.__annotations__
         self._types = {c: np.float64 if "float" in str(kinds[c]) else np.int64 for c in kinds}
+        self.length = 0
         self._rows: list[Any] = []
         self._chunks: list[dict[str, Array]] = []
 
     def append(self, row: Any) -> None:
         self._rows.append(row)
+        self.length += 1
         if len(self._rows) == self.CHUNK:
             self._pack()
 
@@ -136,6 +152,12 @@ class Recorder:
         self.requests: list[RequestRow] = []
         self._ticks = _Table(TickRow)
         self._spans = _Table(SpanRow)
+        self._corrections: list[tuple[int, int, int, int, int]] = []
+
+    @property
+    def tick_rows(self) -> int:
+        """Ticks recorded so far."""
+        return self._ticks.length
 
     def request(self, row: RequestRow) -> None:
         """A request has ended, one way or another."""
@@ -149,6 +171,10 @@ class Recorder:
         """A span has been given back."""
         self._spans.append(row)
 
+    def correct(self, begin: int, end: int, future: int, unused: int, padding: int) -> None:
+        """Add to three shares in the tick rows ``[begin, end)``, known better now."""
+        self._corrections.append((begin, end, future, unused, padding))
+
     def finish(self, facts: Facts) -> Records:
         """Everything recorded, in columns; requests in the order of their ids."""
         rows = sorted(self.requests, key=lambda row: row.request_id)
@@ -158,7 +184,12 @@ class Recorder:
             name: _request_column(values, str(kinds[name]))
             for name, values in zip(RequestRow._fields, columns, strict=True)
         }
-        return Records(requests, self._ticks.arrays(), self._spans.arrays(), facts)
+        ticks = self._ticks.arrays()
+        for begin, end, future, unused, padding in self._corrections:
+            ticks["future"][begin:end] += future
+            ticks["unused"][begin:end] += unused
+            ticks["padding"][begin:end] += padding
+        return Records(requests, ticks, self._spans.arrays(), facts)
 
 
 def _request_column(values: Any, kind: str) -> Array:

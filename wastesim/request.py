@@ -11,7 +11,8 @@ class Request:
 
     `output_tokens` is the true length, known to the engine (end-of-sequence is ignored) and to
     the oracle policy alone.  `max_tokens` is what the client declared, None when it declared
-    nothing; `hint_tokens` is a predicted output length drawn with the request.
+    nothing; `hint_tokens` is a predicted output length drawn with the request.  Lower `priority`
+    is served first; the client gives up `cancel_after_s` after its arrival.
     """
 
     request_id: int
@@ -20,6 +21,8 @@ class Request:
     output_tokens: int
     max_tokens: int | None = None
     hint_tokens: int | None = None
+    priority: int = 0
+    cancel_after_s: float | None = None
 
     @property
     def total_tokens(self) -> int:

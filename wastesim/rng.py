@@ -12,27 +12,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-NAMES = ("arrivals", "lengths", "tokens", "policy")
+NAMES = ("arrivals", "lengths", "tokens", "policy", "clients")
 
 
 class Streams:
-    """The streams of one run; `streams.arrivals`, `.lengths`, `.tokens`, `.policy`."""
+    """The streams of one run: shared ones, and with `of` one per request, whatever its order."""
 
     def __init__(self, seed: int) -> None:
         import numpy as np
 
         self.seed = seed
-        make = np.random.default_rng
         children = np.random.SeedSequence(seed).spawn(len(NAMES))
-        by_name = dict(zip(NAMES, children, strict=True))
-        self.arrivals: np.random.Generator = make(by_name["arrivals"])
-        self.lengths: np.random.Generator = make(by_name["lengths"])
-        self.policy: np.random.Generator = make(by_name["policy"])
-        self._tokens = by_name["tokens"]
+        self._by_name = dict(zip(NAMES, children, strict=True))
+        self.arrivals: np.random.Generator = np.random.default_rng(self._by_name["arrivals"])
+        self.lengths: np.random.Generator = np.random.default_rng(self._by_name["lengths"])
+        self.policy: np.random.Generator = np.random.default_rng(self._by_name["policy"])
 
-    def tokens(self, request_id: int) -> np.random.Generator:
-        """A stream of its own for each request, so that its prompt never depends on order."""
+    def of(self, name: str, *key: int) -> np.random.Generator:
+        """A stream of its own for one key, such as a request's id: order does not matter."""
         import numpy as np
 
-        key = (*self._tokens.spawn_key, request_id)
-        return np.random.default_rng(np.random.SeedSequence(self._tokens.entropy, spawn_key=key))
+        root = self._by_name[name]
+        spawn_key = (*root.spawn_key, *key)
+        return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=spawn_key))
+
+    def tokens(self, request_id: int) -> np.random.Generator:
+        """What a request's prompt is drawn from."""
+        return self.of("tokens", request_id)

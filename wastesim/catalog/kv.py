@@ -32,6 +32,15 @@ def kv_bytes_per_token(model: ModelGeometry, kv_cache_dtype: str = "auto") -> in
     return model.layers * kv_elements_per_layer(model) * dtype_bytes(kv_cache_dtype)
 
 
+def tensor_bytes_per_cell(model: ModelGeometry, kv_cache_dtype: str = "auto") -> int:
+    """Bytes of one token in one layer's buffer of keys: `G * D * bytes`, or the latent's.
+
+    Virtual-memory allocators (vAttention) map pages into one such buffer at a time.
+    """
+    elements = model.latent_dim or model.kv_heads * model.head_dim
+    return elements * dtype_bytes(kv_cache_dtype)
+
+
 def explain_kv(model: ModelGeometry, kv_cache_dtype: str = "auto") -> str:
     """`131,072 B per token = 32 layers x 8 KV heads x (128 + 128) x 2 B (float16)`."""
     dtype = canonical_dtype(kv_cache_dtype)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator
 
 from wastesim.config.base import Frozen
+from wastesim.config.clients import Clients
 from wastesim.config.hardware import Gpu, ModelGeometry
 from wastesim.config.quantities import whole
 from wastesim.config.server import DecodingRules, Output, Server
@@ -44,6 +45,7 @@ class Experiment(DecodingRules):
     model: ModelChoice
     gpu: GpuChoice
     workload: Workload
+    clients: Clients = Clients()
     server: Server
     output: Output = Output()
 

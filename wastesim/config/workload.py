@@ -11,7 +11,7 @@ class Workload(WorkloadSpec):
     """Where requests come from, when, and the rule for P + O > `max_model_len`.
 
     `reject` refuses the request, `truncate` serves it and cuts its output at the limit, `error`
-    ends the run.
+    ends the run.  None is what the scheduler does: `vllm` truncates, `orca` and `static` reject.
     """
 
-    too_long: Literal["reject", "truncate", "error"] = "reject"
+    too_long: Literal["reject", "truncate", "error"] | None = None

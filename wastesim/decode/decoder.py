@@ -120,11 +120,15 @@ class Decoder:
     def release(self, request_id: int) -> int:
         """Give a finished request's memory back; returns the cells found written."""
         written = self.evict(request_id)
-        sequence = self._sequences.pop(request_id)
-        if self._keep_tokens:
+        self.forget(request_id)
+        return written
+
+    def forget(self, request_id: int) -> None:
+        """A request without memory will not come back; one never placed is not known anyway."""
+        sequence = self._sequences.pop(request_id, None)
+        if sequence is not None and self._keep_tokens:
             tokens = np.array(sequence.tokens, np.int64)
             self._finished[request_id] = (sequence.prompt_tokens, tokens)
-        return written
 
     def evict(self, request_id: int) -> int:
         """Give a request's memory back but keep its tokens; returns the cells found written."""

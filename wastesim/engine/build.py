@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from wastesim.allocation import Contiguous, Policy
+from wastesim.allocation import Policy, Pool, block_cells, build_policy
 from wastesim.catalog import Budget, kv_budget, kv_bytes_per_token, resolve_gpu, resolve_model
-from wastesim.catalog.kv import explain_kv, kv_notes
+from wastesim.catalog.kv import explain_kv, kv_notes, tensor_bytes_per_cell
 from wastesim.catalog.weights import (
     attention_flop_per_cell,
     flop_per_token,
@@ -21,6 +21,11 @@ from wastesim.config.server import FixedClock as FixedClockConfig
 from wastesim.config.server import RooflineClock as RooflineClockConfig
 from wastesim.engine.clock import Clock, FixedClock, MeasuredClock, RooflineClock
 from wastesim.engine.cost import CostModel
+from wastesim.engine.door import Door
+from wastesim.engine.memory import Memory
+from wastesim.engine.queues import ByPriority, FirstComeFirstServed, Queues
+from wastesim.engine.scheduler import Orca, Scheduler, Static
+from wastesim.engine.vllm import Vllm, VllmRules
 from wastesim.units import format_count
 
 if TYPE_CHECKING:
@@ -36,6 +41,7 @@ class Hardware:
     gpu: Gpu
     bytes_per_token: int
     budget: Budget
+    block_cells: int
 
     @property
     def capacity_cells(self) -> int:
@@ -48,6 +54,9 @@ def hardware(experiment: Experiment) -> Hardware:
     server = experiment.server
     model, gpu = resolve_model(experiment.model), resolve_gpu(experiment.gpu)
     per_token = kv_bytes_per_token(model, server.kv_cache_dtype)
+    pool = _pool(experiment, model, 0)
+    cells = block_cells(server.policy, pool)
+    blocks = server.num_gpu_blocks_override
     budget = kv_budget(
         gpu.memory_bytes,
         server.gpu_memory_utilization,
@@ -55,13 +64,68 @@ def hardware(experiment: Experiment) -> Hardware:
         overhead_bytes=server.overhead,
         bytes_per_token=per_token,
         kv_cache_memory_bytes=server.kv_cache_memory_bytes,
+        # One of vLLM's blocks is the null block: nothing is ever stored in it.
+        num_cells_override=None if blocks is None else (blocks - 1) * cells,
     )
-    return Hardware(model, gpu, per_token, budget)
+    return Hardware(model, gpu, per_token, budget, cells)
 
 
-def policy(experiment: Experiment, capacity_cells: int) -> Policy:
-    """The allocation policy over a pool of `capacity_cells`."""
-    return Contiguous(capacity_cells, experiment.server.max_model_len)
+def policy(experiment: Experiment, parts: Hardware) -> Policy:
+    """The allocation policy over the pool."""
+    pool = _pool(experiment, parts.model, parts.capacity_cells)
+    return build_policy(experiment.server.policy, pool)
+
+
+def _pool(experiment: Experiment, model: ModelGeometry, capacity_cells: int) -> Pool:
+    server = experiment.server
+    budget = server.token_budget or server.max_model_len
+    return Pool(
+        capacity_cells=capacity_cells,
+        max_model_len=server.max_model_len,
+        block_cells=server.block_size,
+        tensor_bytes_per_cell=tensor_bytes_per_cell(model, server.kv_cache_dtype),
+        windows=server.kv_groups,
+        max_in_flight_tokens=2 * budget if server.async_scheduling else budget,
+    )
+
+
+def queues(experiment: Experiment) -> Queues:
+    """First come first served, or by priority where clients have any."""
+    return Queues(ByPriority() if experiment.clients.priorities else FirstComeFirstServed())
+
+
+def scheduler(experiment: Experiment, memory: Memory, block: int) -> Scheduler:
+    """The scheduler that the experiment asks for."""
+    server = experiment.server
+    if server.scheduling == "static":
+        return Static(memory, server.max_num_seqs, server.token_budget)
+    if server.scheduling == "orca":
+        return Orca(memory, server.max_num_seqs, server.token_budget)
+    units = server.num_gpu_blocks_override or memory.policy.capacity_cells // block
+    rules = VllmRules(
+        max_num_seqs=server.max_num_seqs,
+        max_num_batched_tokens=server.token_budget or 0,
+        enable_chunked_prefill=server.enable_chunked_prefill,
+        long_prefill_token_threshold=server.long_prefill_token_threshold,
+        watermark_cells=int(server.watermark * units) * block,
+        scheduler_reserve_full_isl=server.scheduler_reserve_full_isl,
+        by_priority=bool(experiment.clients.priorities),
+    )
+    return Vllm(memory, rules)
+
+
+def door(experiment: Experiment, memory: Policy) -> Door:
+    """Who is let in."""
+    server = experiment.server
+    whole = server.scheduling != "vllm" or not server.enable_chunked_prefill
+    usual: Literal["reject", "truncate"] = "truncate" if server.scheduling == "vllm" else "reject"
+    return Door(
+        memory,
+        server.max_model_len,
+        experiment.workload.too_long or usual,
+        server.token_budget if whole else None,
+        server.refuse_impossible,
+    )
 
 
 def clock(experiment: Experiment, gpu: Gpu) -> Clock:

@@ -100,5 +100,5 @@ class ThreeWays:
         if found_cells != sequence.stored:
             raise CountMismatch(
                 f"request {sequence.request_id}: the ledger says {sequence.stored} written cells,"
-                f" the arrays show {found_cells} (placement {sequence.placement})"
+                f" the arrays show {found_cells} (of {sequence.room_tokens} held)"
             )

@@ -16,12 +16,16 @@ from wastesim.request import Request
 
 @dataclass(frozen=True)
 class Door:
-    """The rules of entry: `max_model_len`, the token budget, and what memory can ever hold."""
+    """The rules of entry: `max_model_len`, the token budget, and what memory can ever hold.
+
+    `whole_prompt_tokens` is the largest prompt that one tick can take where prompts are not cut.
+    """
 
     policy: Policy
     max_model_len: int
     too_long: Literal["reject", "truncate", "error"]
-    max_num_batched_tokens: int | None = None
+    whole_prompt_tokens: int | None = None
+    refuse_impossible: bool = True
 
     def enter(self, request: Request) -> Sequence | str:
         """The sequence to queue, or the reason why not; InputError if too long is an error."""
@@ -34,8 +38,10 @@ class Door:
                     f" {request.output_tokens} output tokens, more than 'server.max_model_len'"
                     f" {limit}; set 'workload.too_long' to reject or truncate, or raise the limit"
                 )
-            if self.too_long == "reject" or request.prompt_tokens >= limit:
+            if self.too_long == "reject":
                 return f"too long: prompt + output > max_model_len {limit}"
+            if request.prompt_tokens >= limit:
+                return f"too long: prompt >= max_model_len {limit}"
             outputs = limit - request.prompt_tokens
         return self._admissible(request, outputs)
 
@@ -43,10 +49,15 @@ class Door:
         declared = request.max_tokens
         room = self.max_model_len - request.prompt_tokens
         sequence = Sequence(request, outputs, room if declared is None else min(declared, room))
-        budget = self.max_num_batched_tokens
-        if budget is not None and request.prompt_tokens > budget:
+        if self.refuse_impossible:
+            return self._impossible(sequence) or sequence
+        return sequence
+
+    def _impossible(self, sequence: Sequence) -> str | None:
+        budget = self.whole_prompt_tokens
+        if budget is not None and sequence.prompt > budget:
             return f"never fits: the whole prompt > max_num_batched_tokens {budget}"
-        needed, most = self.policy.most_cells(sequence.ask())
+        needed, most = self.policy.needs_at_most(sequence.ask(), sequence.final_stored)
         if needed > most:
             return f"never fits: needs {needed} cells, an empty pool can give {most}"
-        return sequence
+        return None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from wastesim.engine.sequence import Sequence
-from wastesim.records import RequestRow, SpanRow
+from wastesim.records import RequestRow
 from wastesim.request import Request
 
 
@@ -24,7 +22,9 @@ def request_row(
         truncated_tokens=sequence.truncated,
         generated_tokens=sequence.generated,
         stored_tokens=sequence.stored,
-        reserved_cells=sequence.placement.cells if sequence.placement else 0,
+        reserved_cells=sequence.holding.cells if sequence.holding else 0,
+        preemptions=sequence.preemptions,
+        scheduled_tokens=sequence.scheduled_tokens,
         admitted_s=sequence.admitted_s,
         first_token_s=sequence.first_token_s,
         finished_s=finished_s,
@@ -36,13 +36,5 @@ def request_row(
 
 def rejected(request: Request, reason: str) -> RequestRow:
     """A request that was refused at the door."""
-    outputs = request.output_tokens
-    where = (request.request_id, "rejected", reason, request.arrival_s, request.prompt_tokens)
-    return RequestRow(*where, outputs, 0, 0, 0, 0, None, None, None, None, None, None)
-
-
-def span_rows(sequence: Sequence, now_s: float) -> Iterator[SpanRow]:
-    """The cells that a request held until now."""
-    if sequence.placement is not None:
-        for span in sequence.placement.spans:
-            yield SpanRow(sequence.request_id, *span, sequence.held_since_s, now_s)
+    sequence = Sequence(request, request.output_tokens, 0)
+    return request_row(sequence, "rejected", reason, None, None)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from wastesim.address import Placement
-from wastesim.allocation import Ask
+from wastesim.allocation import Ask, Holding
 from wastesim.request import Request
 
 
@@ -20,10 +20,15 @@ class Sequence:
     outputs: int
     max_tokens: int
     stored: int = 0  # tokens whose K and V are in held cells
-    generated: int = 0  # tokens sampled so far
-    placement: Placement | None = None
-    claim_cells: int = 0
-    held_since_s: float = 0.0
+    peak_stored: int = 0  # the most it ever had stored
+    generated: int = 0  # tokens sampled and delivered so far
+    in_flight: int = 0  # sampled, not yet delivered (asynchronous scheduling)
+    sampled: bool = False  # since its latest admission: decode, no longer prefill
+    holding: Holding | None = None
+    room_tokens: int = 0  # stored tokens that its cells can hold without growing
+    preemptions: int = 0
+    scheduled_tokens: int = 0
+    ended: bool = False  # its row has been recorded
     admitted_s: float | None = None
     first_token_s: float | None = None
     admitted_tick: int | None = None
@@ -41,8 +46,13 @@ class Sequence:
 
     @property
     def known(self) -> int:
-        """Prompt and generated tokens: what can be computed."""
-        return self.request.prompt_tokens + self.generated
+        """Prompt and sampled tokens: what can be computed."""
+        return self.request.prompt_tokens + self.generated + self.in_flight
+
+    @property
+    def all_sampled(self) -> bool:
+        """Whether its last token has been sampled, delivered or not."""
+        return self.generated + self.in_flight >= self.outputs
 
     @property
     def final_stored(self) -> int:
@@ -54,7 +64,20 @@ class Sequence:
         """Output tokens that the workload asked for and the server cut."""
         return self.request.output_tokens - self.outputs
 
+    @property
+    def deadline_s(self) -> float:
+        """When its client gives up; infinity when it never does."""
+        after_s = self.request.cancel_after_s
+        return math.inf if after_s is None else self.request.arrival_s + after_s
+
+    @property
+    def rank(self) -> tuple[int, float, int]:
+        """Its place in a queue by priority: lower is earlier."""
+        request = self.request
+        return (request.priority, request.arrival_s, request.request_id)
+
     def ask(self) -> Ask:
         """What a policy may see."""
         request = self.request
-        return Ask(request.request_id, request.prompt_tokens, self.max_tokens, request.hint_tokens)
+        hint, known = request.hint_tokens, self.known
+        return Ask(request.request_id, request.prompt_tokens, self.max_tokens, hint, known)

@@ -10,11 +10,14 @@ from wastesim.engine import build
 from wastesim.engine.arrivals import Arrivals
 from wastesim.engine.counting import Counter, NoCounter, ThreeWays
 from wastesim.engine.decoding import Decoding, NoDecode
-from wastesim.engine.door import Door
+from wastesim.engine.decorate import decorated, hint_for
+from wastesim.engine.hindsight import Hindsight
+from wastesim.engine.memory import Memory
 from wastesim.engine.observer import Observer
-from wastesim.engine.scheduler import Orca
+from wastesim.engine.register import Register
 from wastesim.engine.server import Parts, Server
 from wastesim.engine.simtime import SimTime
+from wastesim.engine.spanlog import SpanLog
 from wastesim.engine.verify import Verifying
 from wastesim.records import Facts, Recorder, Records
 from wastesim.rng import Streams
@@ -28,51 +31,55 @@ if TYPE_CHECKING:
 class _Assembly:
     """Everything built for one run."""
 
+    experiment: Experiment
     hardware: build.Hardware
     workload: Workload
     decoder: Decoder | None
+    recorder: Recorder
+    spans: SpanLog
     parts: Parts
 
 
 def run(experiment: Experiment, observer: Observer | None = None) -> Records:
     """Simulate `experiment` to its end, or until the observer says stop.
 
-    Raises ConfigError or InputError for an experiment that cannot run, CountMismatch when the
-    counts of written memory differ, and StalledError when no tick can make progress.
+    Raises ConfigError or InputError for an experiment that cannot run and CountMismatch when the
+    counts of written memory differ.
     """
     streams = Streams(experiment.seed)
     assembly = _assemble(experiment, streams, observer or Observer())
     env = SimTime()
-    server = Server(env, assembly.parts)
-    arrivals = Arrivals(env, iter(assembly.workload.requests()), server.arrive, server.close)
+    server = Server(env, assembly.parts, build.queues(experiment))
+    hint = hint_for(experiment.server.policy, streams)
+    requests = decorated(iter(assembly.workload.requests()), experiment.clients, hint, streams)
+    arrivals = Arrivals(env, requests, server, assembly.workload.closed_loop)
     env.process(arrivals.run())
     env.run(until=env.process(server.run()))
-    return assembly.parts.recorder.finish(_facts(experiment, assembly, server))
+    return assembly.recorder.finish(_facts(assembly, server))
 
 
 def _assemble(experiment: Experiment, streams: Streams, observer: Observer) -> _Assembly:
     hardware = build.hardware(experiment)
-    server = experiment.server
-    policy = build.policy(experiment, hardware.capacity_cells)
+    policy = build.policy(experiment, hardware)
+    workload = build_workload(experiment.workload, streams)
     decoder = build.decoder(experiment, hardware.capacity_cells, streams)
     decoding, counter = _decoding(experiment, decoder)
+    recorder = Recorder()
+    spans = SpanLog(recorder, active=len(experiment.server.kv_groups) == 1)
+    memory = Memory(policy, decoding, counter, spans, Hindsight(recorder))
     parts = Parts(
-        policy=policy,
-        scheduler=Orca(policy, server.max_num_seqs, server.max_num_batched_tokens),
-        door=Door(
-            policy,
-            server.max_model_len,
-            experiment.workload.too_long,
-            server.max_num_batched_tokens,
-        ),
+        memory=memory,
+        scheduler=build.scheduler(experiment, memory, hardware.block_cells),
+        door=build.door(experiment, policy),
         clock=build.clock(experiment, hardware.gpu),
         cost=build.cost_model(hardware),
         decoding=decoding,
         counter=counter,
-        recorder=Recorder(),
+        register=Register(recorder, observer),
         observer=observer,
+        asynchronous=experiment.server.async_scheduling,
     )
-    return _Assembly(hardware, build_workload(experiment.workload, streams), decoder, parts)
+    return _Assembly(experiment, hardware, workload, decoder, recorder, spans, parts)
 
 
 def _decoding(experiment: Experiment, decoder: Decoder | None) -> tuple[Decoding, Counter]:
@@ -82,12 +89,14 @@ def _decoding(experiment: Experiment, decoder: Decoder | None) -> tuple[Decoding
     return (Verifying(decoder) if experiment.decode.verify else decoder), counter
 
 
-def _facts(experiment: Experiment, assembly: _Assembly, server: Server) -> Facts:
-    parts, hardware = assembly.parts, assembly.hardware
-    ceiling, reason = build.ceiling(parts.policy, experiment.server.max_num_seqs)
+def _facts(assembly: _Assembly, server: Server) -> Facts:
+    experiment, hardware, parts = assembly.experiment, assembly.hardware, assembly.parts
+    memory = parts.memory
+    ceiling, reason = build.ceiling(memory.policy, experiment.server.max_num_seqs)
     return Facts(
         name=experiment.name,
-        policy=parts.policy.name,
+        policy=memory.policy.name,
+        scheduler=experiment.server.scheduling,
         model=hardware.model.name,
         gpu=hardware.gpu.name,
         executed_model=experiment.decode.model if assembly.decoder else None,
@@ -101,13 +110,25 @@ def _facts(experiment: Experiment, assembly: _Assembly, server: Server) -> Facts
         bandwidth_bytes_per_s=hardware.gpu.bandwidth_bytes_per_s,
         peak_flop_per_s=hardware.gpu.flops_per_s,
         weights_bytes=hardware.budget.weights_bytes,
-        explanations=build.explanations(experiment, hardware, parts.clock.kind),
+        block_cells=hardware.block_cells,
+        copied_tokens=memory.copied_tokens,
+        double_residency_peak_cells=memory.double_residency_peak_cells,
+        explanations=[
+            *build.explanations(experiment, hardware, parts.clock.kind),
+            *_left_out(assembly.spans),
+        ],
         workload=_workload_facts(assembly.workload),
         decode=_decode_facts(assembly, server),
         counted=parts.counter.result(),
-        interrupted=server.stopped,
-        stopped_because="stopped before all requests were served" if server.stopped else "",
+        interrupted=bool(server.stopped_because),
+        stopped_because=server.stopped_because,
     )
+
+
+def _left_out(spans: SpanLog) -> list[str]:
+    if not spans.left_out:
+        return []
+    return [f"the memory map leaves out {spans.left_out:,} later spans: too many to draw"]
 
 
 def _workload_facts(workload: Workload) -> dict[str, Any]:

@@ -24,6 +24,22 @@ class Verifying:
         """A request now holds these cells."""
         self._decoder.place(request, placement)
 
+    def extend(self, request_id: int, placement: Placement) -> None:
+        """It now holds more spans behind those it had."""
+        self._decoder.extend(request_id, placement)
+
+    def move(self, request_id: int, placement: Placement) -> int:
+        """Its contents move to these cells."""
+        return self._decoder.move(request_id, placement)
+
+    def evict(self, request_id: int) -> int:
+        """It gives its cells back and will come again."""
+        return self._decoder.evict(request_id)
+
+    def forget(self, request_id: int) -> None:
+        """A request without cells will not come back."""
+        self._decoder.forget(request_id)
+
     def step(self, work: Sequence[tuple[int, int]]) -> Mapping[int, int]:
         """One tick."""
         return self._decoder.step(work)
