@@ -44,7 +44,7 @@ def test_every_span_held_has_a_row(toy) -> None:
 def test_chunks_of_ticks_are_joined_in_order(ticks: int) -> None:
     recorder = Recorder()
     for k in range(ticks):
-        recorder.tick(TickRow(float(k), 1.0, *[k] * 12))
-    records = recorder.finish(Facts(*["x"] * 6, *[1] * 5, "x", 1.0, 1.0, 1))
+        recorder.tick(TickRow(float(k), 1.0, *[k] * (len(TickRow._fields) - 2)))
+    records = recorder.finish(Facts(*["x"] * 7, *[1] * 5, "x", 1.0, 1.0, 1))
     assert records.ticks["t_s"].tolist() == [float(k) for k in range(ticks)]
     assert records.ticks["flop"].dtype == np.int64

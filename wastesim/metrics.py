@@ -27,6 +27,7 @@ def summarize(records: Records) -> dict[str, Any]:
         "memory": memory(records),
         "concurrency": concurrency(records),
         "requests": requests(records),
+        "scheduling": scheduling(records),
         "latency": latency(records),
         "throughput": throughput(records),
         "utilization": utilization(records),
@@ -46,6 +47,7 @@ def memory(records: Records) -> dict[str, Any]:
         "capacity_bytes": facts.capacity_cells * facts.bytes_per_token,
         "written_over_reserved": written_over_reserved(records),
         "exact_anchor": exact_anchor(records),
+        "fragmentation": fragmentation(records),
         "shares_of_pool": {
             "time": shares_of_pool(records, records.ticks["dt_s"]),
             "step": shares_of_pool(records, ran(records).astype(float)),
@@ -93,6 +95,38 @@ def shares_of_pool(records: Records, weights: Array) -> dict[str, float | None]:
     return {name: _ratio(float(records.ticks[name] @ weights), pool) for name in SHARES}
 
 
+def fragmentation(records: Records) -> dict[str, float | None]:
+    """How free memory is cut up over time; only where a request needs one piece of it."""
+    ticks, dt_s = records.ticks, records.ticks["dt_s"]
+    matters = ticks["largest_free"] >= 0
+    seconds = float(dt_s[matters].sum())
+    return {
+        "stranded_share_of_time": _ratio(
+            float(dt_s[ticks["stranded"] > 0].sum()), float(dt_s.sum())
+        ),
+        "largest_free_cells": _ratio(float((ticks["largest_free"] @ (dt_s * matters))), seconds),
+        "free_spans": _ratio(float((ticks["free_spans"] @ (dt_s * matters))), seconds),
+    }
+
+
+def scheduling(records: Records) -> dict[str, Any]:
+    """Preemptions and what they cost, and what growing by copying costs."""
+    rows, facts = records.requests, records.facts
+    done = rows["status"] == "completed"
+    scheduled = int(rows["scheduled_tokens"][done].sum())
+    kept = int((rows["prompt_tokens"] + rows["generated_tokens"] - 1)[done].sum())
+    return {
+        "scheduler": facts.scheduler,
+        "preemptions": int(rows["preemptions"].sum()),
+        "requests_preempted": int((rows["preemptions"] > 0).sum()),
+        "preemptions_most": int(rows["preemptions"].max(initial=0)),
+        "recomputed_tokens": scheduled - kept,
+        "copied_tokens": facts.copied_tokens,
+        "copied_bytes": facts.copied_tokens * facts.bytes_per_token,
+        "double_residency_peak_cells": facts.double_residency_peak_cells,
+    }
+
+
 def concurrency(records: Records) -> dict[str, Any]:
     """Running requests: mean over time and over ticks, peak, and the ceiling with its reason."""
     running, dt_s, facts = records.ticks["running"], records.ticks["dt_s"], records.facts
@@ -122,6 +156,7 @@ def requests(records: Records) -> dict[str, Any]:
         "submitted": len(status),
         "completed": counts["completed"],
         "rejected": counts["rejected"],
+        "cancelled": counts["cancelled"],
         "unfinished": counts["unfinished"],
         "truncated": int((records.requests["truncated_tokens"] > 0).sum()),
         "reasons": reasons,
