@@ -10,25 +10,27 @@ from hypothesis import strategies as st
 from wastesim.errors import InputError
 from wastesim.workload.facts import facts_of, live_tokens, spearman
 from wastesim.workload.joint import JointSource, read_table
-from wastesim.workload.library import library_folder, read_workload_file, workload_names
+from wastesim.workload.library import (
+    library_folder,
+    read_workload_file,
+    workload_file,
+    workload_names,
+)
+from wastesim.workload.shipped import make_shipped
 from wastesim.workload.sources import open_lengths
-from wastesim.workload.tables import make_table, write_table, write_workload
+from wastesim.workload.tables import make_table, write_table
 
-from .workload_helpers import trace_file
+from .workload_helpers import lengths, trace_file, workload
 
 SAMPLES = 1_000_000
-JOINT = [
-    name
-    for name in workload_names()
-    if getattr(read_workload_file(library_folder() / f"{name}.yaml").lengths, "kind", "") == "joint"
-]
+TABLES = [name for name in workload_names() if not name.endswith("-family")]
 
 
-@pytest.fixture(scope="module", params=JOINT)
+@pytest.fixture(scope="module", params=TABLES)
 def named(request: pytest.FixtureRequest) -> tuple[dict, np.ndarray, np.ndarray, int | None]:
-    folder = library_folder()
-    file = read_workload_file(folder / f"{request.param}.yaml")
-    pairs = open_lengths(file.lengths, folder).draw(np.random.default_rng(7), SAMPLES)
+    path = workload_file(request.param, Path())
+    file = read_workload_file(path)
+    pairs = open_lengths(file.lengths, path.parent).draw(np.random.default_rng(7), SAMPLES)
     return file.facts, pairs.prompt, pairs.output, file.lengths.max_total
 
 
@@ -44,11 +46,13 @@ def test_means_are_within_half_a_percent_of_the_source(named) -> None:
 def test_rank_correlation_is_within_two_hundredths(named) -> None:
     facts, prompt, output, _ = named
     drawn = spearman(prompt[:300_000], output[:300_000])
-    assert drawn == pytest.approx(facts["spearman"], abs=0.02)
+    assert drawn == pytest.approx(facts.get("spearman", 0.0), abs=0.02)
 
 
 def test_live_tokens_and_so_the_waste_are_within_one_percent(named) -> None:
     facts, prompt, output, _ = named
+    if "live_tokens" not in facts:
+        pytest.skip("the source publishes no figure from which live tokens could be known")
     assert live_tokens(prompt, output) == pytest.approx(facts["live_tokens"], rel=0.01)
 
 
@@ -67,19 +71,24 @@ def test_sharegpt_has_the_published_facts() -> None:
     assert round(facts["live_tokens"], 2) == 459.19
 
 
-def test_the_shipped_table_is_rebuilt_byte_by_byte_from_its_source(tmp_path: Path) -> None:
-    shipped = library_folder() / "sharegpt.yaml"
-    file = read_workload_file(shipped)
-    write_workload(
-        trace_file("sharegpt_opt_lengths.csv"),
-        tmp_path / "sharegpt.yaml",
-        title=file.title,
-        source=file.provenance.source,
-        licence=file.provenance.licence,
-        max_total=2048,
-    )
-    for name in ("sharegpt.yaml", "sharegpt.csv"):
-        assert (tmp_path / name).read_bytes() == (library_folder() / name).read_bytes()
+def test_shipped_workloads_are_made_again_byte_by_byte_from_their_sources(tmp_path: Path) -> None:
+    data = trace_file("sharegpt_opt_lengths.csv").parents[1]
+    make_shipped(data, tmp_path)
+    made = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.*")}
+    shipped = library_folder()
+    assert made == {path.relative_to(shipped) for path in shipped.rglob("*.[yc]*")}
+    for name in made:
+        assert (tmp_path / name).read_bytes() == (shipped / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("name", [name for name in workload_names() if name not in TABLES])
+def test_families_stand_near_their_source_and_count_what_they_redraw(name: str) -> None:
+    facts = read_workload_file(workload_file(name, Path())).facts
+    made = workload(lengths=name, num_requests=50_000)
+    prompt, output = lengths(made.requests())
+    assert prompt.mean() == pytest.approx(facts["prompt_mean_tokens"], rel=0.35)
+    assert output.mean() == pytest.approx(facts["output_mean_tokens"], rel=0.35)
+    assert all(count > 0 for count in made.counts.values())
 
 
 def test_shipped_tables_are_small() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -89,6 +89,17 @@ def read_quantiles(path: Path, column: str) -> Points:
     if values[0] < 1 or (np.diff(values) < 0).any():
         _refuse(path, f"'{column}' must be at least 1 and never fall")
     return Points(levels / 1000, values)
+
+
+def write_quantiles(columns: Mapping[str, Points], path: Path) -> None:
+    """Write quantiles, all at the same levels, as `read_quantiles` reads them."""
+    levels = next(iter(columns.values())).levels
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["permille", *columns])
+        for index, level in enumerate(levels.tolist()):
+            values = [f"{points.values[index]:g}" for points in columns.values()]
+            writer.writerow([f"{1000 * level:g}", *values])
 
 
 def _numbers(path: Path, line: int, row: dict[str, str], column: str) -> tuple[float, float]:

@@ -22,15 +22,22 @@ def library_folder() -> Path:
 
 
 @cache
+def _files() -> dict[str, Path]:
+    """Shipped workloads by name; `sharegpt-family` is `families/sharegpt.yaml`."""
+    folder = library_folder()
+    named = {path.stem: path for path in folder.glob("*.yaml")}
+    return named | {f"{path.stem}-family": path for path in folder.glob("families/*.yaml")}
+
+
 def workload_names() -> tuple[str, ...]:
     """Names that `lengths:` may have, sorted."""
-    return tuple(sorted(path.stem for path in library_folder().glob("*.yaml")))
+    return tuple(sorted(_files()))
 
 
 def workload_file(text: str, base: Path) -> Path | None:
     """The workload file that `lengths: text` means; None when it means a trace."""
-    if text in workload_names():
-        return library_folder() / f"{text}.yaml"
+    if text in _files():
+        return _files()[text]
     return base / text if text.lower().endswith(_ENDINGS) else None
 
 

@@ -95,13 +95,16 @@ def write_workload(
     if max_total is not None:
         made += f" (those with prompt + output <= {max_total:,})"
     lengths = Joint(table=target.with_suffix(".csv").name, max_total=max_total)
-    document = WorkloadFile(
-        title=title,
-        lengths=lengths,
-        provenance=Provenance(
-            source=source, licence=licence, made=f"wastesim.workload.tables: {made}"
-        ),
-        facts=facts_of(prompt[kept], output[kept]),
+    provenance = Provenance(
+        source=source, licence=licence, made=f"wastesim.workload.tables: {made}"
     )
-    lines = [line.rstrip() for line in dump_yaml(document.to_tree()).splitlines()]
+    facts = facts_of(prompt[kept], output[kept])
+    file = WorkloadFile(title=title, lengths=lengths, provenance=provenance, facts=facts)
+    write_yaml(file, target)
+
+
+def write_yaml(file: WorkloadFile, target: Path) -> None:
+    """Write a workload file, and the folder it is in."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lines = [line.rstrip() for line in dump_yaml(file.to_tree()).splitlines()]
     target.write_text("\n".join([*lines, ""]), encoding="utf-8")
