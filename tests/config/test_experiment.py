@@ -164,10 +164,9 @@ def test_experiments_are_frozen_all_the_way_down() -> None:
             setattr(part, key, getattr(part, key))
 
 
-def test_experiments_can_be_compared_and_used_as_keys() -> None:
-    one, two = load_experiment(GOOD), load_experiment(GOOD)
-    assert one == two
-    assert len({one, two}) == 1
+def test_experiments_are_equal_when_they_say_the_same() -> None:
+    one = load_experiment(GOOD)
+    assert one == load_experiment(GOOD)
     assert one != load_experiment(GOOD, ["seed=1"])
 
 

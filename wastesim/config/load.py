@@ -6,7 +6,6 @@ look at the plain tree, so that every mistake is still reported in one go.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,23 +14,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from wastesim.config.experiment import Experiment
+from wastesim.config.extends import KEY as EXTENDS
+from wastesim.config.extends import extended
+from wastesim.config.paths import replaced, with_absolute_paths
 from wastesim.config.validation import describe, dotted, in_file_order, problems_of
 from wastesim.config.yaml_reader import Document, KeyPath, parse_value, read_yaml
 from wastesim.errors import ConfigError, Problem
 
 #: Looks at a plain tree and yields what is wrong with it: (key path, message).
 Check = Callable[[Mapping[str, Any]], Iterable[tuple[KeyPath, str]]]
-
-#: Keys whose text is a path; relative ones are relative to where they were written.
-PATH_KEYS: tuple[KeyPath, ...] = (
-    ("workload", "lengths", "file"),
-    ("workload", "lengths", "table"),
-    ("workload", "trace"),
-    ("clock", "file"),
-)
-#: Keys whose text may be a name instead; it is a path when it has a slash or a known ending.
-NAME_OR_PATH_KEYS: tuple[KeyPath, ...] = (("workload", "lengths"),)
-_PATH_ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".gz", ".parquet", ".txt")
 
 
 @dataclass(frozen=True)
@@ -72,13 +63,13 @@ class Override:
 def load_document(
     source: str | Path | Mapping[str, Any], overrides: Sequence[Override] = ()
 ) -> Document:
-    """The plain tree of an experiment, overrides applied and paths made absolute."""
+    """The plain tree of an experiment: what it extends, overrides, and absolute paths."""
     if isinstance(source, Mapping):
-        document = Document.from_mapping(source)
+        document = extended(Document.from_mapping(source))
     else:
-        document = read_yaml(Path(source))
-        document.tree.setdefault("name", Path(source).stem)
-    document = _with_absolute_paths(document, document.base)
+        path = Path(source)
+        document = extended(read_yaml(path), (path.resolve(),))
+        document.tree.setdefault("name", path.stem)
     for override in overrides:
         document = _apply(document, override)
     return document
@@ -96,7 +87,7 @@ def check_document(
     try:
         experiment = Experiment.model_validate(document.tree)
     except ValidationError as error:
-        found = problems_of(error, document, (), Experiment)
+        found = problems_of(error, document, (), Experiment, [EXTENDS])
     for check in checks:
         for path, text in check(document.tree):
             found.setdefault(path, _problem(document, path, text))
@@ -118,44 +109,26 @@ def _apply(document: Document, override: Override) -> Document:
     blocked = _blocked(document, override.path)
     if blocked:
         return replace(document, problems=(*document.problems, Problem(override.label, blocked)))
-    tree = _replaced(document.tree, override.path, override.value)
+    tree = replaced(document.tree, override.path, override.value)
     kept = {p: w for p, w in document.positions.items() if p[: len(override.path)] != override.path}
-    above = [override.path[:length] for length in range(1, len(override.path))]
-    made = [path for path in above if document.value(path) is None]
-    positions = {**kept, **dict.fromkeys([*made, override.path], override.label)}
+    whole: KeyPath = override.path
+    made = [p for p in _above(whole) if document.value(p) is None]
+    positions = {**kept, **dict.fromkeys([*made, whole], override.label)}
     changed = replace(document, tree=tree, positions=positions)
-    return _with_absolute_paths(changed, Path.cwd(), below=override.path)
+    return with_absolute_paths(changed, Path.cwd(), below=override.path)
 
 
 def _blocked(document: Document, path: KeyPath) -> str:
     """Why nothing can be set at `path`: something on the way to it is not a mapping."""
-    for length in range(1, len(path)):
-        above = document.value(path[:length])
-        if above is not None and not isinstance(above, Mapping):
+    for above in _above(path):
+        value = document.value(above)
+        if value is not None and not isinstance(value, Mapping):
             return (
-                f"'{dotted(path)}' cannot be set, because '{dotted(path[:length])}' is"
-                f" {above!r} and not a mapping; set the whole of it"
+                f"'{dotted(path)}' cannot be set, because '{dotted(above)}' is {value!r} and not a"
+                " mapping; set the whole of it"
             )
     return ""
 
 
-def _replaced(tree: Any, path: KeyPath, value: Any) -> Any:
-    if not path:
-        return value
-    inner = dict(tree or {})
-    inner[path[0]] = _replaced(inner.get(path[0]), path[1:], value)
-    return inner
-
-
-def _with_absolute_paths(document: Document, base: Path, below: KeyPath = ()) -> Document:
-    tree = document.tree
-    for path in (*PATH_KEYS, *NAME_OR_PATH_KEYS):
-        if path[: len(below)] == below:
-            text = document.value(path)
-            if isinstance(text, str) and (path in PATH_KEYS or _looks_like_path(text)):
-                tree = _replaced(tree, path, os.path.normpath(base / text))
-    return replace(document, tree=tree)
-
-
-def _looks_like_path(text: str) -> bool:
-    return "/" in text or text.lower().endswith(_PATH_ENDINGS)
+def _above(path: KeyPath) -> list[KeyPath]:
+    return [path[:length] for length in range(1, len(path))]

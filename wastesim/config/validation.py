@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -27,13 +27,17 @@ def validate(model: type[Model], document: Document, at: KeyPath = ()) -> Model:
 
 
 def problems_of(
-    error: ValidationError, document: Document, at: KeyPath, model: type[BaseModel]
+    error: ValidationError,
+    document: Document,
+    at: KeyPath,
+    model: type[BaseModel],
+    more_keys: Sequence[str] = (),
 ) -> dict[KeyPath, Problem]:
-    """One problem per key."""
+    """One problem per key; `more_keys` may stand at the top of a file beside the model's own."""
     found: dict[KeyPath, Problem] = {}
     for item in error.errors(include_url=False):
         path = _real_path(document.tree, (*at, *item["loc"]), item["type"])
-        message, place = _message(item, path, model)
+        message, place = _message(item, path, model, more_keys)
         found.setdefault(path, Problem(document.where(place), message))
     return found
 
@@ -109,14 +113,17 @@ _BOUNDS = {
 }
 
 
-def _message(item: Any, path: KeyPath, model: type[BaseModel]) -> tuple[str, KeyPath]:
+def _message(
+    item: Any, path: KeyPath, model: type[BaseModel], more_keys: Sequence[str]
+) -> tuple[str, KeyPath]:
     """What to say, and the key to point at."""
     kind, context, got = item["type"], item.get("ctx", {}), item["input"]
     inner = (*path, "kind")
     if kind == "missing":
         return f"'{dotted(path)}' is required", path
     if kind == "extra_forbidden":
-        return _unknown_key(path, model), path
+        siblings = _keys_at(model, path[:-1])
+        return _unknown_key(path, [*siblings, *(more_keys if len(path) == 1 else ())]), path
     if kind == "literal_error":
         return describe(path, _choice(str(context["expected"]), got), got), path
     if kind == "union_tag_invalid":
@@ -161,8 +168,7 @@ def _choice(expected: str, got: Any) -> str:
     return f"must be {', '.join(repr(name) for name in names)}{hint}"
 
 
-def _unknown_key(path: KeyPath, model: type[BaseModel]) -> str:
-    siblings = _keys_at(model, path[:-1])
+def _unknown_key(path: KeyPath, siblings: list[str]) -> str:
     hint = did_you_mean(path[-1], siblings)
     known = "" if hint or not siblings else f"; known here: {', '.join(siblings)}"
     return f"'{dotted(path)}' is not a known key{hint}{known}"

@@ -66,15 +66,19 @@ class Document:
         return cls(_plain(tree), source, Path.cwd())
 
 
-def read_yaml(path: Path) -> Document:
-    """Read one YAML file whose top level is a mapping; ConfigError with file:line:col otherwise."""
+def read_yaml(path: Path, source: str | None = None) -> Document:
+    """Read one YAML file whose top level is a mapping; ConfigError with file:line:col otherwise.
+
+    `source` is what messages call the file, its path if not given.
+    """
+    name = source or str(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+        raise ConfigError(f"{name}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: must be UTF-8 text ({error.reason})") from error
-    return parse_yaml(text, str(path), path.resolve().parent)
+        raise ConfigError(f"{name}: must be UTF-8 text ({error.reason})") from error
+    return parse_yaml(text, name, path.resolve().parent)
 
 
 def parse_yaml(text: str, source: str, base: Path) -> Document:
