@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wastesim import metrics
-from wastesim.catalog import check_names
+from wastesim.catalog import check_names, resolve_model
+from wastesim.catalog.hf_config import is_hf_config
 from wastesim.config import Check, Experiment, Override, check_document, load_document
+from wastesim.config.hardware import ModelGeometry
 from wastesim.config.validation import did_you_mean
 from wastesim.config.yaml_reader import KeyPath
 from wastesim.records import Records
@@ -46,7 +48,13 @@ def load_experiment(
     Raises ConfigError with every problem, each with its file, line and column.
     """
     parsed, problems = Override.parse_all(overrides)
-    return check_document(load_document(source, parsed), CHECKS, problems)
+    experiment = check_document(load_document(source, parsed), CHECKS, problems)
+    return experiment.model_copy(update={"model": _self_contained(experiment.model)})
+
+
+def _self_contained(model: str | ModelGeometry) -> str | ModelGeometry:
+    """What is saved and digested of a `config.json` is what it says, not where it was."""
+    return resolve_model(model) if isinstance(model, str) and is_hf_config(model) else model
 
 
 def simulate(

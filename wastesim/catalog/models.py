@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from wastesim.catalog.hf_config import is_hf_config, read_hf_config
 from wastesim.catalog.names import Row, lookup, unknown
 from wastesim.catalog.tables import read_table, sources
 from wastesim.config.hardware import ModelGeometry
@@ -33,8 +35,10 @@ def find_model(name: str) -> ModelGeometry:
 
 
 def resolve_model(value: str | ModelGeometry) -> ModelGeometry:
-    """A geometry as it is, or the one a name stands for."""
-    return find_model(value) if isinstance(value, str) else value
+    """A geometry as it is, or the one that a name or the path of a `config.json` stands for."""
+    if not isinstance(value, str):
+        return value
+    return read_hf_config(Path(value)) if is_hf_config(value) else find_model(value)
 
 
 @cache
