@@ -77,7 +77,11 @@ def advise(records: Records, element_bytes: int | None) -> Advice | None:
             "paged", PAGED, served, paged(served, facts.capacity_cells, BLOCK_SIZE), PAGED_CAVEAT
         ),
     ]
-    return Advice(_now(tell, served), options, facts.max_num_seqs)
+    now = _now(tell, served)
+    gains = [
+        o for o in options if o.kind not in ("exact", "paged") or (o.fit or 0) > (now.fit or 0)
+    ]
+    return Advice(now, gains, facts.max_num_seqs)
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,8 @@ def setting(records: Records) -> str:
         else "accounted only, decode off"
     )
     return (
-        f"{facts.model} on {facts.gpu}, policy {facts.policy}, max_model_len"
-        f" {count(facts.max_model_len)}, max_num_seqs {count(facts.max_num_seqs)},"
+        f"{facts.model} on {facts.gpu}, policy {facts.policy}, {facts.scheduler} scheduler,"
+        f" max_model_len {count(facts.max_model_len)}, max_num_seqs {count(facts.max_num_seqs)},"
         f" {facts.clock} clock, {decoded}"
     )
 

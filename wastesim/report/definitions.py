@@ -135,6 +135,7 @@ _REQUESTS = (
     Definition("requests.submitted", "submitted", count, "requests that arrived"),
     Definition("requests.completed", "completed", count, "got their last token"),
     Definition("requests.rejected", "rejected", count, "refused on arrival, reasons below"),
+    Definition("requests.cancelled", "cancelled", count, "given up by the caller before the end"),
     Definition("requests.unfinished", "unfinished", count, "still waiting or running at the end"),
     Definition("requests.truncated", "truncated", count, "served with fewer tokens than asked for"),
 )
@@ -160,6 +161,44 @@ _SPEED = (
     Definition("time.horizon_s", "horizon", seconds, "first arrival to last completion, simulated"),
     Definition("time.ticks", "steps", count, "ticks that ran something"),
 )
+_SCHEDULING = (
+    Definition(
+        "scheduling.preemptions", "preemptions", count, "times a running request lost memory"
+    ),
+    Definition("scheduling.requests_preempted", "requests preempted", count, "at least once"),
+    Definition(
+        "scheduling.preemptions_most", "preemptions, most of one", count, "of a single request"
+    ),
+    Definition(
+        "scheduling.recomputed_tokens",
+        "recomputed tokens",
+        count,
+        "forward passes of completed requests beyond one per token",
+    ),
+    Definition("scheduling.copied_tokens", "copied tokens", count, "moved when buffers grew"),
+    Definition("scheduling.copied_bytes", "copied bytes", bytes_, "the same in bytes"),
+    Definition(
+        "scheduling.double_residency_peak_cells",
+        "double residency, peak",
+        _cells,
+        "old and new buffers held at once while copying",
+    ),
+)
+_FRAGMENTATION = (
+    Definition(
+        "memory.fragmentation.stranded_share_of_time",
+        "time with stranded cells",
+        percent,
+        "share of all time in which free memory did not help the first in the queue",
+    ),
+    Definition(
+        "memory.fragmentation.largest_free_cells",
+        "largest free span",
+        _cells,
+        "mean over time; a dash where any free cells will do",
+    ),
+    Definition("memory.fragmentation.free_spans", "free spans", number, "mean number over time"),
+)
 _DECODE = (
     Definition("decode.tokens", "tokens decoded", count, "by the NumPy transformer"),
     Definition("decode.wall_s", "wall time of the decode", seconds, "real time on this machine"),
@@ -174,7 +213,9 @@ GROUPS: tuple[Group, ...] = (
     Group("Shares of the whole pool, mean over steps", _share_lines("step")),
     Group("The pool", _POOL),
     Group("Requests at once", _CONCURRENCY),
+    Group("Fragmentation", _FRAGMENTATION),
     Group("Requests", _REQUESTS),
+    Group("Preemption and copying", _SCHEDULING),
     Group("Latency of completed requests", _latency_lines()),
     Group("Throughput and utilization", _SPEED),
     Group("The real decode", _DECODE),

@@ -38,10 +38,11 @@ def boxes(axes: Axes, held: Holdings) -> None:
 
 def _levels(held: Holdings) -> list[Level]:
     whole, final, grown = [], [], []
-    for a, b, t0, t1, t2, w1, w2 in np.column_stack(held).tolist():
-        whole.append([(t0, a), (t0, b), (t2, b), (t2, a)])
-        final.append([(t0, a), (t0, a + w2), (t2, a + w2), (t2, a)])
-        grown.append([(t0, a), (t0, a + w1), (t1, a + w1), (t2, a + w2), (t2, a)])
+    for a, b, t0, t1, t2, t3, w1, w2 in np.column_stack(held).tolist():
+        whole.append([(t0, a), (t0, b), (t3, b), (t3, a)])
+        final.append([(t0, a), (t0, a + w2), (t3, a + w2), (t3, a)])
+        top = [(t0, a + w1), (t1, a + w1), (t2, a + w2), (t3, a + w2)]
+        grown.append([(t0, a), *top, (t3, a)])
     return [Level("unused", whole), Level("future", final), Level("written", grown)]
 
 

@@ -1,0 +1,104 @@
+"""What to change: each option, its cost, and the sentence that recommends one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from wastesim.metrics import summarize
+from wastesim.records import Records
+from wastesim.report.advice import Advice, advise
+from wastesim.report.remedy import first_change, lines
+from wastesim.report.text import DASH
+
+from .report_runs import edited, run
+
+
+def advice(records: Records, element_bytes: int | None = 2) -> Advice:
+    found = advise(records, element_bytes)
+    assert found is not None
+    return found
+
+
+def by_kind(found: Advice, kind: str) -> list[Any]:
+    return [option for option in found.options if option.kind == kind]
+
+
+def test_now_is_the_exact_anchor_of_the_run() -> None:
+    records = run()
+    now = advice(records).now
+    assert now.fit == 3
+    assert now.written == pytest.approx(summarize(records)["memory"]["exact_anchor"]["step"])
+
+
+def test_a_shorter_limit_rejects_what_is_longer() -> None:
+    shorter = by_kind(advice(run()), "shorter")  # totals 15, 50, 6, 60, 63, 16, 33
+    assert [(o.change, o.fit) for o in shorter] == [("max_model_len 64", 5)]
+    assert shorter[0].rejected == 0
+
+
+def test_rejected_counts_those_already_rejected() -> None:
+    found = advice(run(((10, 5), (90, 90))))
+    assert found.now.rejected == 0.5
+    assert {option.rejected for option in found.options} == {0.5}
+
+
+def test_half_the_bytes_hold_twice_the_cells() -> None:
+    (half,) = by_kind(advice(run()), "dtype")
+    assert half.fit == 700 // 100
+    assert half.written == advice(run()).now.written
+
+
+def test_a_wide_cache_has_two_narrower_types_and_an_unknown_one_none() -> None:
+    assert [o.fit for o in by_kind(advice(run(), 4), "dtype")] == [7, 14]
+    assert by_kind(advice(run(), None), "dtype") == []
+    assert by_kind(advice(run(), 1), "dtype") == []
+
+
+def test_no_more_run_than_max_num_seqs() -> None:
+    found = advice(run(facts=edited(max_num_seqs=4)))
+    (paged,) = by_kind(found, "paged")
+    assert paged.fit is not None
+    assert paged.fit > 4
+    assert found.at_once(paged) == 4
+    assert found.gain(paged) == 4 / 3
+    line = next(line for line in lines(found) if line.change == paged.change)
+    assert line.fit == f"{paged.fit}, 4 run (1.3 x)"
+
+
+def test_another_policy_is_taken_as_it_ran() -> None:
+    records = run(facts=edited(policy="buddy"))
+    found = advice(records)
+    assert found.now.written == pytest.approx(
+        summarize(records)["memory"]["written_over_reserved"]["step"]
+    )
+    assert found.now.fit == 3
+    assert by_kind(found, "shorter") == []
+
+
+def test_throughput_needs_a_roofline() -> None:
+    assert advice(run()).now.tokens_per_s is not None
+    assert advice(run(facts=edited(clock="fixed"))).now.tokens_per_s is None
+    assert lines(advice(run(facts=edited(clock="fixed"))))[0].speed == DASH
+
+
+def test_the_sentence_names_the_change_and_both_numbers() -> None:
+    records = run(facts=edited(max_num_seqs=100))
+    sentence = first_change(advice(records), summarize(records))
+    (paged,) = by_kind(advice(records), "paged")
+    assert sentence.startswith("Change first: paged allocation, block_size 16.")
+    assert f"memory holds {paged.fit} requests at once (now 3)" in sentence
+    assert "max_model_len 64 holds 5 at once and rejects none of them" in sentence
+
+
+def test_a_run_that_never_waited_gains_memory() -> None:
+    records = run(gap_s=1.0)
+    assert "memory, not speed" in first_change(advice(records), summarize(records))
+
+
+def test_nothing_served_has_no_advice() -> None:
+    records = run(((90, 90),))
+    assert advise(records, 2) is None
+    assert first_change(None, summarize(records)) == ""
+    assert lines(None) == []
