@@ -61,10 +61,19 @@ def test_no_more_run_than_max_num_seqs() -> None:
     (paged,) = by_kind(found, "paged")
     assert paged.fit is not None
     assert paged.fit > 4
-    assert found.at_once(paged) == 4
+    assert paged.at_once == 4
     assert found.gain(paged) == 4 / 3
     line = next(line for line in lines(found) if line.change == paged.change)
     assert line.fit == f"{paged.fit}, 4 run (1.3 x)"
+
+
+def test_memory_that_holds_more_than_may_run_says_so() -> None:
+    records = run(facts=edited(max_num_seqs=2, ceiling=2))
+    (seqs,) = by_kind(advice(records), "seqs")
+    assert (seqs.change, seqs.at_once, advice(records).gain(seqs)) == ("max_num_seqs 3", 3, 1.5)
+    sentence = first_change(advice(records), summarize(records))
+    assert sentence.startswith("Change first: max_num_seqs 3.")
+    assert "lets only 2 run" in sentence
 
 
 def test_another_policy_is_taken_as_it_ran() -> None:

@@ -49,6 +49,17 @@ def test_a_reached_ceiling_says_how_long_and_why() -> None:
     assert "memory: 350 cells hold 3 slots of 100" in of(run()).ceiling
 
 
+def test_memory_can_run_out_below_the_ceiling() -> None:
+    records = run(facts=edited(ceiling=3))
+    records.facts.ceiling = 8
+    assert "was not reached: memory held at most 3 of these" in of(records).ceiling
+
+
+def test_a_small_loss_is_called_small() -> None:
+    records = run(((50, 49),))
+    assert of(records).cause.startswith("Little is lost; what is lost is unused")
+
+
 def test_a_ceiling_out_of_reach_says_so() -> None:
     assert "was not reached (peak 1) and nobody waited" in of(run(((3, 1),))).ceiling
 

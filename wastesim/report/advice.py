@@ -7,6 +7,7 @@ Every line is a closed form (see `closed_forms`) or, where throughput is given, 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,40 +23,46 @@ QUANTILES = (1.0, 0.99, 0.95, 0.9)
 GRAIN = 16  # a smaller max_model_len is rounded up to a multiple of this
 #: Narrower types of the cache, and their bytes per element.
 NARROWER = (("float16", 2), ("fp8 or int8", 1))
+
 EXACT = "reserve each request's exact length (an oracle)"
-EXACT_CAVEAT = "nobody knows lengths beforehand: the most that a length predictor could gain"
 PAGED = f"paged allocation, block_size {BLOCK_SIZE}"
-PAGED_CAVEAT = "needs a paged attention kernel; requests can be preempted when blocks run out"
-DTYPE_CAVEAT = "changes the generated tokens a little: check the quality"
+CAVEATS = {
+    "shorter": "longer requests would be rejected",
+    "dtype": "changes the generated tokens a little: check the quality",
+    "seqs": "memory holds them already",
+    "exact": "nobody knows lengths beforehand: the most that a length predictor could gain",
+    "paged": "needs a paged attention kernel; requests can be preempted when blocks run out",
+}
 
 
 class Option(NamedTuple):
     """One change and its estimate; `kind` is what a sentence about it is made from."""
 
-    kind: str  # now | shorter | dtype | exact | paged
+    kind: str  # now | shorter | dtype | seqs | exact | paged
     change: str
     fit: int | None
     written: float | None
     rejected: float
     tokens_per_s: float | None
+    max_num_seqs: int
     caveat: str = ""
+
+    @property
+    def at_once(self) -> int | None:
+        """Requests that would run at once: what memory holds, within `max_num_seqs`."""
+        return None if self.fit is None else min(self.fit, self.max_num_seqs)
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The run as it is, and what could be changed, most gained first within a kind."""
+    """The run as it is, and what could be changed."""
 
     now: Option
     options: list[Option]
-    max_num_seqs: int
-
-    def at_once(self, option: Option) -> int | None:
-        """Requests that would run at once: what memory holds, within `max_num_seqs`."""
-        return None if option.fit is None else min(option.fit, self.max_num_seqs)
 
     def gain(self, option: Option) -> float | None:
         """How many times as many requests would run at once as now."""
-        new, now = self.at_once(option), self.at_once(self.now)
+        new, now = option.at_once, self.now.at_once
         return new / now if new and now else None
 
 
@@ -64,124 +71,105 @@ def advise(records: Records, element_bytes: int | None) -> Advice | None:
 
     `element_bytes` is the width of `kv_cache_dtype`, None when it is not known.
     """
-    facts, lengths = records.facts, asked(records)
-    served = lengths.at_most(facts.max_model_len)
+    served = asked(records).at_most(records.facts.max_model_len)
     if not len(served.output):
         return None
-    tell = _Teller(records, roofline(records), len(lengths.output) - len(served.output))
+    adviser = _Adviser(records, served, roofline(records))
+    now = adviser.now()
     options = [
-        *_shorter(tell, served),
-        *_narrower(tell, served, element_bytes),
-        tell.option("exact", EXACT, served, exact(served, facts.capacity_cells), EXACT_CAVEAT),
-        tell.option(
-            "paged", PAGED, served, paged(served, facts.capacity_cells, BLOCK_SIZE), PAGED_CAVEAT
-        ),
+        *adviser.shorter(),
+        *adviser.narrower(now, element_bytes),
+        *adviser.more_seqs(now),
+        *adviser.other_policies(now),
     ]
-    now = _now(tell, served)
-    gains = [
-        o for o in options if o.kind not in ("exact", "paged") or (o.fit or 0) > (now.fit or 0)
-    ]
-    return Advice(now, gains, facts.max_num_seqs)
+    return Advice(now, options)
 
 
 @dataclass(frozen=True)
-class _Teller:
-    """Completes estimates into options."""
+class _Adviser:
+    """Makes options for one run."""
 
     records: Records
+    served: Lengths
     curve: Roofline | None
-    already_rejected: int
 
-    def option(
+    def now(self) -> Option:
+        """As it ran: slots by formula, any other policy by what its requests held per tick."""
+        facts = self.records.facts
+        change = f"as it is: {facts.policy}, max_model_len {facts.max_model_len:,}"
+        if facts.policy == "contiguous":
+            found = slots(self.served, facts.capacity_cells, facts.max_model_len)
+        else:
+            found = self._as_it_ran()
+        return self._option("now", change, found)
+
+    def shorter(self) -> Iterator[Option]:
+        """`max_model_len` at quantiles of P + O; only where slots depend on it."""
+        facts, total = self.records.facts, self.served.total
+        limits = [np.quantile(total, q, method="higher") / GRAIN for q in QUANTILES]
+        for limit in dict.fromkeys(math.ceil(x) * GRAIN for x in limits):
+            if facts.policy == "contiguous" and limit < facts.max_model_len:
+                kept = self.served.at_most(limit)
+                found = slots(kept, facts.capacity_cells, limit)
+                yield self._option("shorter", f"max_model_len {limit:,}", found, kept=kept)
+
+    def narrower(self, now: Option, element_bytes: int | None) -> Iterator[Option]:
+        """C' = C x bytes / narrower bytes; what is reserved and written per request stays."""
+        facts = self.records.facts
+        for name, width in NARROWER:
+            if element_bytes is None or width >= element_bytes or now.fit is None:
+                continue
+            if facts.policy == "contiguous":
+                fit = facts.capacity_cells * element_bytes // width // facts.max_model_len
+            else:
+                fit = now.fit * element_bytes // width
+            found = Estimate(fit, now.written)
+            share = width / element_bytes
+            yield self._option("dtype", f"kv_cache_dtype {name}", found, share=share)
+
+    def more_seqs(self, now: Option) -> Iterator[Option]:
+        """Where memory holds more than the server lets run."""
+        if now.fit is not None and now.fit > now.max_num_seqs:
+            found = Estimate(now.fit, now.written)
+            yield self._option("seqs", f"max_num_seqs {now.fit:,}", found, max_num_seqs=now.fit)
+
+    def other_policies(self, now: Option) -> Iterator[Option]:
+        """Exact-length and paged allocation, where they hold more than now."""
+        cells = self.records.facts.capacity_cells
+        oracle, blocks = exact(self.served, cells), paged(self.served, cells, BLOCK_SIZE)
+        for kind, change, found in (("exact", EXACT, oracle), ("paged", PAGED, blocks)):
+            if (found.fit or 0) > (now.fit or 0) and kind != self.records.facts.policy:
+                yield self._option(kind, change, found)
+
+    def _as_it_ran(self) -> Estimate:
+        facts, ticks = self.records.facts, self.records.ticks
+        held = sum(int(ticks[name].sum()) for name in ("written", "future", "unused", "padding"))
+        if not held:
+            return Estimate(None, None)
+        fit = facts.capacity_cells * int(ticks["running"].sum()) // held
+        return Estimate(fit, int(ticks["written"].sum()) / held)
+
+    def _option(
         self,
         kind: str,
         change: str,
-        kept: Lengths,
         found: Estimate,
-        caveat: str = "",
-        width: float = 1,
+        *,
+        kept: Lengths | None = None,
+        share: float = 1.0,
+        max_num_seqs: int | None = None,
     ) -> Option:
-        """`width` is bytes per token relative to now."""
-        submitted = len(self.records.requests["status"])
-        rejected = 1 - len(kept.output) / submitted
-        speed = self._speed(found.fit, kept, width)
-        return Option(kind, change, found.fit, found.written, rejected, speed, caveat)
+        """`share` is bytes per token relative to now; `kept` are the requests not rejected."""
+        kept = kept or self.served
+        most = max_num_seqs or self.records.facts.max_num_seqs
+        rejected = 1 - len(kept.output) / len(self.records.requests["status"])
+        spared = kind == "shorter" and len(kept.output) == len(self.served.output)
+        caveat = "" if spared else CAVEATS.get(kind, "")
+        speed = self._tokens_per_s(min(found.fit or 0, most), kept, share)
+        return Option(kind, change, found.fit, found.written, rejected, speed, most, caveat)
 
-    def _speed(self, fit: int | None, kept: Lengths, width: float) -> float | None:
-        """Tokens per second at the mean context of these requests, weighted by their ticks."""
-        if self.curve is None or not fit or not len(kept.output):
+    def _tokens_per_s(self, running: int, kept: Lengths, share: float) -> float | None:
+        if self.curve is None or not running or not len(kept.output):
             return None
-        o = kept.output
-        context = float((o * (2 * kept.prompt + o - 1)).sum() / 2 / o.sum())
-        running = min(fit, self.records.facts.max_num_seqs)
-        changed = Roofline(
-            self.curve.weights_bytes,
-            self.curve.bytes_per_token * width,
-            context,
-            self.curve.flop_per_token,
-            self.curve.bytes_per_s,
-            self.curve.flop_per_s,
-        )
+        changed = self.curve.changed(kept.mean_context(), share)
         return float(changed.tokens_per_s(np.array([running]))[0])
-
-
-def _now(tell: _Teller, served: Lengths) -> Option:
-    """As it ran: slots by formula, any other policy by what its requests held per tick."""
-    facts, ticks = tell.records.facts, tell.records.ticks
-    if facts.policy == "contiguous":
-        found = slots(served, facts.capacity_cells, facts.max_model_len)
-    else:
-        held = sum(int(ticks[name].sum()) for name in ("written", "future", "unused", "padding"))
-        running = int(ticks["running"].sum())
-        fit = math.floor(facts.capacity_cells * running / held) if held else None
-        found = Estimate(fit, int(ticks["written"].sum()) / held if held else None)
-    change = f"as it is: {facts.policy}, max_model_len {facts.max_model_len:,}"
-    return tell.option("now", change, served, found)
-
-
-def _shorter(tell: _Teller, served: Lengths) -> list[Option]:
-    """`max_model_len` at quantiles of P + O; only where a reservation depends on it."""
-    facts = tell.records.facts
-    if facts.policy != "contiguous":
-        return []
-    found: dict[int, Option] = {}
-    for q in QUANTILES:
-        limit = math.ceil(float(np.quantile(served.total, q, method="higher")) / GRAIN) * GRAIN
-        if limit < facts.max_model_len and limit not in found:
-            kept = served.at_most(limit)
-            estimate = slots(kept, facts.capacity_cells, limit)
-            caveat = (
-                "longer requests would be rejected" if len(kept.output) < len(served.output) else ""
-            )
-            found[limit] = tell.option(
-                "shorter", f"max_model_len {limit:,}", kept, estimate, caveat
-            )
-    return list(found.values())
-
-
-def _narrower(tell: _Teller, served: Lengths, element_bytes: int | None) -> list[Option]:
-    """C' = C x bytes / narrower bytes; what is reserved and written per request stays."""
-    now = _now(tell, served)
-    made = []
-    for name, width in NARROWER:
-        if element_bytes is not None and width < element_bytes:
-            fit = None if now.fit is None else now.fit * element_bytes // width
-            estimate = Estimate(_slots_of(tell, element_bytes / width) or fit, now.written)
-            made.append(
-                tell.option(
-                    "dtype",
-                    f"kv_cache_dtype {name}",
-                    served,
-                    estimate,
-                    DTYPE_CAVEAT,
-                    width / element_bytes,
-                )
-            )
-    return made
-
-
-def _slots_of(tell: _Teller, times: float) -> int | None:
-    facts = tell.records.facts
-    if facts.policy != "contiguous":
-        return None
-    return math.floor(facts.capacity_cells * times) // facts.max_model_len

@@ -18,6 +18,8 @@ CAUSES = {
     "future": "cells were set aside before their tokens existed",
     "padding": "requests were rounded up to the policy's granularity",
 }
+#: A smaller lost share than this is called little.
+LITTLE = 0.05
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def answer(records: Records, summary: dict[str, Any]) -> Answer:
     return Answer(
         _state(records),
         *_headline(records, summary),
-        _cause(records),
+        _cause(records, summary),
         _pool(summary),
         _ceiling(summary),
     )
@@ -114,15 +116,18 @@ def _why_nothing(requests: dict[str, Any]) -> str:
     return f"none of {plural(submitted, 'request')} was admitted"
 
 
-def _cause(records: Records) -> str:
+def _cause(records: Records, summary: dict[str, Any]) -> str:
     shares = reserved_shares(records)
     if shares is None or shares["written"] >= 1:
         return ""
     # The largest cause of cells never written; `future` only where there is no other.
     lost = {name: shares[name] for name in ("unused", "padding")}
     main = max(lost, key=lambda name: lost[name]) if any(lost.values()) else "future"
+    at_finish = summary["memory"]["written_over_reserved"]["at_finish"]
+    little = at_finish is not None and at_finish > 1 - LITTLE
+    opening = "Little is lost; what is lost is" if little else "The main cause is"
     return (
-        f"The main cause is {main}: {CAUSES[main]}. At an average moment,"
+        f"{opening} {main}: {CAUSES[main]}. At an average moment,"
         f" {percent(shares['unused'])} of reserved memory would never be written (unused),"
         f" {percent(shares['future'])} was waiting for tokens still to come (future),"
         f" {percent(shares['padding'])} was rounding (padding) and"
@@ -153,5 +158,9 @@ def _ceiling(summary: dict[str, Any]) -> str:
         return (
             f"{limit} was reached, for {percent(found['at_ceiling_share'])} of the time; {reason}."
         )
-    waited = "" if found["waiting_peak"] else " and nobody waited"
-    return f"{limit} was not reached (peak {count(found['peak'])}){waited}; {reason}."
+    peak = count(found["peak"])
+    if not found["waiting_peak"]:
+        return f"{limit} was not reached (peak {peak}) and nobody waited; {reason}."
+    if summary["memory"]["shares_of_pool"]["time"]["stranded"]:
+        return f"{limit} was not reached: memory held at most {peak} of these; {reason}."
+    return f"{limit} was not reached (peak {peak}); {reason}."

@@ -19,6 +19,11 @@ class Lengths(NamedTuple):
         total: Array = self.prompt + self.output
         return total
 
+    def mean_context(self) -> float:
+        """Mean written cells of a running request per tick: sum o (p + (o - 1) / 2) / sum o."""
+        p, o = self
+        return float((o * (2 * p + o - 1)).sum()) / (2 * float(o.sum()))
+
     def at_most(self, max_model_len: int) -> Lengths:
         """Those that a server of this limit would not reject."""
         kept = self.total <= max_model_len

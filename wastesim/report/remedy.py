@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 
 def first_change(advice: Advice | None, summary: dict[str, Any]) -> str:
-    """What to change first, in one or two sentences; empty when nothing can be estimated."""
+    """What to change first, in a few sentences; empty when nothing can be estimated."""
     if advice is None:
         return ""
     best = _best(advice)
@@ -53,22 +53,25 @@ def _best(advice: Advice) -> Option | None:
         for option in advice.options
         if option.kind != "exact"
         and option.rejected <= advice.now.rejected
-        and (option.fit or 0) > (advice.now.fit or 0)
+        and (option.at_once or 0) > (advice.now.at_once or 0)
     ]
-    return max(usable, key=lambda o: _rank(o, advice), default=None)
+    return max(usable, key=_rank, default=None)
 
 
-def _rank(option: Option, advice: Advice) -> tuple[int, int, bool]:
-    return advice.at_once(option) or 0, option.fit or 0, option.kind == "paged"
+def _rank(option: Option) -> tuple[int, bool, int]:
+    """Among equals the one that wastes least, which paging does."""
+    return option.at_once or 0, option.kind == "paged", option.fit or 0
 
 
 def _gain(advice: Advice, best: Option) -> str:
     now = advice.now
-    limited = (
-        f", of which max_num_seqs lets {count(advice.max_num_seqs)} run"
-        if (best.fit or 0) > advice.max_num_seqs
-        else ""
-    )
+    if best.kind == "seqs":
+        return (
+            f"Change first: {best.change}. By estimate memory holds {count(best.fit)} of these"
+            f" requests at once, of which max_num_seqs lets only {count(now.max_num_seqs)} run."
+        )
+    capped = (best.fit or 0) > best.max_num_seqs
+    limited = f", of which max_num_seqs lets {count(best.max_num_seqs)} run" if capped else ""
     return (
         f"Change first: {best.change}. By estimate {percent(best.written)} of what is reserved is"
         f" then written at an average step (now {percent(now.written)}), and memory holds"
@@ -101,8 +104,8 @@ def _when(summary: dict[str, Any]) -> str:
 def _line(option: Option, advice: Advice) -> Line:
     gain = advice.gain(option)
     times = "" if option.kind == "now" or gain is None else f" ({gain:.1f} x)"
-    capped = option.fit is not None and option.fit > advice.max_num_seqs
-    runs = f", {count(advice.max_num_seqs)} run" if capped else ""
+    capped = option.fit is not None and option.fit > option.max_num_seqs
+    runs = f", {count(option.max_num_seqs)} run" if capped else ""
     return Line(
         option.change,
         (count(option.fit) + runs + times) if option.fit is not None else DASH,

@@ -11,7 +11,7 @@ Steps without prefill only; the prompt's work comes on top.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,11 @@ class Roofline:
         took = np.maximum(moved / self.bytes_per_s, self.flop_per_token * running / self.flop_per_s)
         rate: Array = running / took
         return rate
+
+    def changed(self, context_tokens: float, bytes_share: float) -> Roofline:
+        """The same server with other contexts, and a cache of that share of the bytes."""
+        width = self.bytes_per_token * bytes_share
+        return replace(self, context_tokens=context_tokens, bytes_per_token=width)
 
     def limit_tokens_per_s(self) -> float:
         """Where the curve ends: the weights are shared by ever more, the contexts are not."""

@@ -16,8 +16,10 @@ def _missing(value: float | None) -> bool:
 
 
 def percent(share: float | None) -> str:
-    """`24.3 %`."""
-    return DASH if share is None or _missing(share) else format_percent(share)
+    """`24.3 %`; a little is `<0.1 %`, never `0.0 %`."""
+    if share is None or _missing(share):
+        return DASH
+    return "<0.1 %" if 0 < share < 0.0005 else format_percent(share)
 
 
 def seconds(value: float | None) -> str:

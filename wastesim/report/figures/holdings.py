@@ -1,8 +1,8 @@
 """What each held span had written, and when: the geometry behind the memory map.
 
 Growth is drawn straight between two moments that are recorded exactly: a prompt's cells are
-written when its first token comes, and one more per token until the cells are given back.  After
-a preemption, the cells given back at once are taken as written at once.
+written when its first token comes, and one more per token until the cells are given back.  A
+later stay, after a preemption or a copy into a larger buffer, begins with what the one before had.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ def _stays(records: Records) -> _Stay:
     begin_s = np.full(len(stays), np.inf)
     np.minimum.at(begin_s, stay, spans["from_s"])
     held = np.bincount(stay, size, len(stays))
-    at_once = np.bincount(stay, size * (spans["from_s"] == begin_s[stay]), len(stays))
     row = np.searchsorted(rows["request_id"], stays[:, 0])
     token_s = rows["first_token_s"][row]
     token_s = np.where(np.isnan(token_s), stays[:, 1], token_s)
     last = np.minimum(rows["stored_tokens"][row], held)
-    again = begin_s > token_s
-    first = np.minimum(np.where(again, at_once, rows["prompt_tokens"][row]), last)
+    before = np.concatenate([[0], last[:-1]])[: len(last)]
+    again = np.concatenate([[False], np.diff(stays[:, 0]) == 0])[: len(last)]
+    first = np.minimum(np.where(again, before, rows["prompt_tokens"][row]), last)
     grows_s = np.clip(token_s, begin_s, stays[:, 1])
     return _Stay(_offsets(stay, size), first[stay], last[stay], grows_s[stay])
 
