@@ -85,7 +85,8 @@ KEYS = [
     lengths("{prompt: 5}", "6:3: 'workload.lengths.output' is required"),
     Bad("  num_requests: 20\n", "",
         "5:1: 'workload': 'num_requests' is required, unless a 'trace' is replayed"),
-    Bad(TOP, TOP + "1: one\n", "2:1: a key must be text (got 1)"),
+    Bad(TOP, TOP + "1: one\n", "2:1: '1' is not a known key; known here: …"),
+    Bad(TOP, TOP + "true: one\n", "2:1: a key must be text (got True)"),
     Bad(TOP, TOP + "~: one\n", "2:1: a key must be text (got nothing)"),
 ]  # fmt: skip
 

@@ -81,6 +81,13 @@ def test_a_key_given_twice_is_refused_at_the_second(text: str) -> None:
     assert said(text) == f"e.yaml:{place}: 'a' is given twice; keep one of them"
 
 
+def test_whole_numbers_are_keys_and_read_as_text() -> None:
+    document = parse("shares: {0: 1, 2: 3}\n")
+    assert document.tree == {"shares": {"0": 1, "2": 3}}
+    assert document.where(("shares", "2")) == "e.yaml:1:16"
+    assert said("1: a\n'1': b\n") == "e.yaml:1:1: '1' is given twice; keep one of them"
+
+
 def test_aliases_that_stand_for_billions_of_values_are_refused_soon() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
@@ -90,10 +97,10 @@ def test_aliases_that_stand_for_billions_of_values_are_refused_soon() -> None:
 
 
 def test_every_value_without_meaning_is_reported() -> None:
-    assert said("a: !x 1\nb: {c: !!binary aGk=}\n1: 2\n").splitlines() == [
+    assert said("a: !x 1\nb: {c: !!binary aGk=}\n1.5: 2\n").splitlines() == [
         "e.yaml:1:1: 'a' must be a plain value (got one with the tag !x)",
         "e.yaml:2:5: 'c' must be a plain value (got one with the tag !!binary)",
-        "e.yaml:3:1: a key must be text (got 1)",
+        "e.yaml:3:1: a key must be text (got 1.5)",
     ]
 
 

@@ -170,7 +170,8 @@ def _places(root: CommentedMap, source: str) -> list[_Place]:
 def _below(parent: _Place, source: str) -> Iterator[_Place]:
     for key, value, mark in _children(parent.value):
         where = f"{source}:{mark[0] + 1}:{mark[1] + 1}" if mark else parent.where
-        place = _Place((*parent.path, key), where, value, _without_meaning(key, value, parent))
+        name = key if isinstance(parent.value, CommentedSeq) else str(key)
+        place = _Place((*parent.path, name), where, value, _without_meaning(key, value, parent))
         yield place
         yield from _below(place, source)
 
@@ -187,14 +188,16 @@ def _children(node: Any) -> Iterator[tuple[Any, Any, tuple[int, int] | None]]:
 
 
 def _without_meaning(key: Any, value: Any, parent: _Place) -> str:
-    """What is wrong with a key that is not text, or with a value that carries a tag."""
+    """What is wrong with a key that is no text or number, or with a value that carries a tag."""
     if isinstance(parent.value, CommentedMap) and not isinstance(key, str):
-        return f"a key must be text (got {'nothing' if key is None else key})"
+        if isinstance(key, bool) or not isinstance(key, int):
+            return f"a key must be text (got {'nothing' if key is None else key})"
+        if str(key) in parent.value:
+            return f"'{key}' is given twice; keep one of them"
     tag = getattr(getattr(value, "tag", None), "value", None)
     if tag not in _PLAIN_TAGS or isinstance(value, bytes | Set):
-        name = str(tag or ("!!set" if isinstance(value, Set) else "!!binary")).replace(
-            "tag:yaml.org,2002:", "!!"
-        )
+        untold = "!!set" if isinstance(value, Set) else "!!binary"
+        name = str(tag or untold).replace("tag:yaml.org,2002:", "!!")
         return f"'{key}' must be a plain value (got one with the tag {name})"
     return ""
 
