@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from wastesim.errors import WastesimError
 from wastesim.output import ResultFolder
@@ -44,6 +45,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seed", type=_seed, metavar="N", help="replace the experiment's seed")
     made.add_argument(
         "--verify", action="store_true", help="check every request against an uncached forward pass"
+    )
+    made.add_argument(
+        "--schema", action=_PrintSchema, help="print a JSON Schema of experiments and exit"
     )
     made.add_argument("--quiet", action="store_true", help="print nothing but errors")
     return made
@@ -82,6 +86,20 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
 
         print_summary(result.summary, result.records, target)
     return INTERRUPTED if result.records.facts.interrupted else 0
+
+
+class _PrintSchema(argparse.Action):
+    """`--schema` needs no experiment, as `--help` does not."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **more)
+
+    def __call__(self, made: argparse.ArgumentParser, *_: object) -> None:
+        """Print and exit."""
+        from wastesim.config.schema import schema_text
+
+        print(schema_text())
+        made.exit()
 
 
 def _seed(text: str) -> int:

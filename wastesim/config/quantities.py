@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
@@ -22,16 +22,22 @@ def _with_unit(parse: Callable[[str], float], example: str) -> BeforeValidator:
             raise ValueError(f"must carry a unit, such as '{example}'; a bare number is unclear")
         raise ValueError(f"must be a quantity such as '{example}'")
 
-    return BeforeValidator(read)
+    return BeforeValidator(read, json_schema_input_type=str)
 
 
 def _number_or(parse: Callable[[str], float]) -> BeforeValidator:
     """Text is parsed with units, numbers pass: for keys whose name already has the unit."""
-    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
+    return BeforeValidator(
+        lambda value: parse(value) if isinstance(value, str) else value,
+        json_schema_input_type=float | str,
+    )
 
 
 def _whole_or(parse: Callable[[str], int]) -> BeforeValidator:
-    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else whole(value))
+    return BeforeValidator(
+        lambda value: parse(value) if isinstance(value, str) else whole(value),
+        json_schema_input_type=int | str,
+    )
 
 
 def whole(value: Any) -> Any:
@@ -75,7 +81,10 @@ Tokens = Annotated[int, _whole_or(parse_tokens), Field(ge=1)]
 Count = Annotated[int, BeforeValidator(whole), Field(ge=1)]
 #: Requests per second; `inf` means all at once.
 RequestRate = Annotated[
-    float, BeforeValidator(_rate), Field(gt=0), PlainSerializer(_rate_out, when_used="json")
+    float,
+    BeforeValidator(_rate, json_schema_input_type=float | Literal["inf"]),
+    Field(gt=0),
+    PlainSerializer(_rate_out, when_used="json"),
 ]
 #: A share of something, above 0 and at most 1.
 Share = Annotated[float, Field(gt=0, le=1)]
