@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wastesim.address import Placement, Span, first_overlap
@@ -21,12 +21,14 @@ def test_a_span_is_half_open() -> None:
 
 
 @given(spans, spans)
+@settings(deadline=None)
 def test_overlap_is_having_a_cell_in_common(one: Span, two: Span) -> None:
     common = set(range(*one)) & set(range(*two))
     assert one.overlaps(two) == two.overlaps(one) == bool(common)
 
 
 @given(st.lists(spans, min_size=1, max_size=6))
+@settings(deadline=None)
 def test_the_nth_token_is_in_the_nth_cell_of_the_spans_in_their_order(held: list[Span]) -> None:
     placement = Placement(tuple(held))
     cells = [cell for span in held for cell in range(*span)]
@@ -44,6 +46,7 @@ def test_a_contiguous_placement_is_one_span() -> None:
 
 
 @given(st.lists(spans, max_size=8))
+@settings(deadline=None)
 def test_first_overlap_finds_one_exactly_when_there_is_one(many: list[Span]) -> None:
     ordered = sorted(many)
     found = first_overlap(many)

@@ -110,7 +110,7 @@ def test_a_disk_without_room_is_an_error_before_simulating(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     usage = shutil.disk_usage(here)
-    monkeypatch.setattr(output.shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=1000))
     assert run.main(["e.yaml", "--output", target]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     needed = output.BASE_BYTES + 5 * output.BYTES_PER_REQUEST

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wastesim.units import (
@@ -144,19 +144,22 @@ def test_rates_and_durations_need_their_unit(parse: Callable[[str], float], text
 
 
 @given(st.integers(0, 10**18))
+@settings(deadline=None)
 def test_whole_bytes_are_read_back_exactly(value: int) -> None:
     assert parse_bytes(f"{value} B") == value
     assert parse_bytes(f"{value:,} B") == value
     assert parse_bytes(f"{value:_} B") == value
 
 
-@given(st.from_regex(r"[-+.,_0-9eE]{0,6} ?[kKMGi/sB ]{0,5}", fullmatch=True))
+@given(st.text("-+.,_019eE kKMGiB", max_size=12))
+@settings(deadline=None)
 def test_any_text_is_either_a_size_or_refused(text: str) -> None:
     with suppress(ValueError):
         assert isinstance(parse_bytes(text), int)
 
 
 @given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
+@settings(deadline=None)
 def test_rates_are_read_back_exactly(value: float) -> None:
     assert parse_bandwidth(f"{value!r} B/s") == value
 
