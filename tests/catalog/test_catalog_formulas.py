@@ -43,6 +43,8 @@ def test_bytes_per_element(dtype: str, size: int) -> None:
 
 def test_an_unknown_dtype_lists_the_known_ones() -> None:
     with pytest.raises(ValueError, match="must be one of float32, float16, bfloat16, fp8, int8"):
+        dtype_bytes("q3_0")
+    with pytest.raises(ValueError, match="whole bytes per element"):
         dtype_bytes("q4_0")
 
 

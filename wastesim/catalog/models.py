@@ -13,7 +13,7 @@ from wastesim.config.hardware import ModelGeometry
 from wastesim.errors import ConfigError
 
 _FILE = "models.csv"
-_TEXT = ("name", "weights_dtype", "source", "note")
+_TEXT = ("name", "weights_dtype", "window_kind", "source", "note")
 
 
 def model_names() -> tuple[str, ...]:

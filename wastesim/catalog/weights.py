@@ -7,14 +7,15 @@ it is tied, that is, also the output matrix.
 
 from __future__ import annotations
 
-from wastesim.config.hardware import DTYPE_BYTES, Gpu, ModelGeometry
+from wastesim.catalog.stored import stored_bytes
+from wastesim.config.hardware import Gpu, ModelGeometry
 
 
 def weights_bytes(model: ModelGeometry) -> int:
     """Bytes the weights hold: as stated, else parameters times the bytes of their type."""
     if model.weights_bytes is not None:
         return model.weights_bytes
-    return model.params * DTYPE_BYTES[model.weights_dtype]
+    return stored_bytes(model.weights_dtype, model.params)
 
 
 def table_params(model: ModelGeometry) -> int:

@@ -13,38 +13,14 @@ place and the key before them and the value behind.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field, field_validator, model_validator
 from pydantic_core.core_schema import ValidationInfo
 
 from wastesim.config.base import Frozen
-from wastesim.config.quantities import Bandwidth, FlopRate, Size, Tokens
-
-#: Bytes per element of a stored weight, key or value; int8 is the payload, without scales.
-DTYPE_BYTES: Mapping[str, int] = {"float32": 4, "float16": 2, "bfloat16": 2, "fp8": 1, "int8": 1}
-#: Other names of the same types, as servers write them.
-DTYPE_ALIASES: Mapping[str, str] = {
-    "auto": "float16",
-    "fp32": "float32",
-    "fp16": "float16",
-    "half": "float16",
-    "bf16": "bfloat16",
-    "fp8_e4m3": "fp8",
-    "fp8_e5m2": "fp8",
-}
-
-
-def canonical_dtype(name: str) -> str:
-    """`float16` for `fp16`, `half` or `auto`; ValueError naming the valid types otherwise.
-
-    `auto` is 16 bits whatever the weights are stored in: a server runs in 16 bits and stores
-    keys and values as it runs, so weights of 8 bits do not halve the cache.
-    """
-    key = DTYPE_ALIASES.get(name.lower(), name.lower())
-    if key not in DTYPE_BYTES:
-        raise ValueError(f"must be one of {', '.join((*DTYPE_BYTES, *DTYPE_ALIASES))}")
-    return key
+from wastesim.config.dtypes import DType, WeightsDType, canonical_dtype
+from wastesim.config.quantities import Bandwidth, ByteCount, FlopRate, Size, Tokens
 
 
 def _whole(value: Any) -> Any:
@@ -52,12 +28,14 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _dtype(value: Any) -> Any:
-    return canonical_dtype(value) if isinstance(value, str) else value
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 Count = Annotated[int, BeforeValidator(_whole), Field(ge=1)]
-DType = Annotated[str, BeforeValidator(_dtype)]
+__all__ = ["DType", "Gpu", "KvLayers", "ModelGeometry", "canonical_dtype"]
+
+LayerKind = Literal["full", "window", "chunked", "latent", "state", "shared", "cross"]
 
 
 def _with_units(data: Any, units: Mapping[str, str]) -> Any:
@@ -95,13 +73,52 @@ class Gpu(Frozen):
         return _with_units(data, units | {"flops_per_s": "FLOP/s", "fp8_flops_per_s": "FLOP/s"})
 
 
+class KvLayers(Frozen):
+    """Layers of one kind, and what they store; heads left out are the model's.
+
+    `full` keeps every token, `window` the last `window`, `chunked` those of the current chunk of
+    `window`, `cross` the `window` tokens of another input, `latent` one vector of `latent_dim`
+    per token, `state` a fixed `state_bytes` per sequence, `shared` nothing (it reads another
+    layer's cache).  Head dims are padded to a multiple of `head_dim_multiple`.
+    """
+
+    kind: LayerKind = "full"
+    layers: Count
+    kv_heads: Count | None = None
+    head_dim: Count | None = None
+    v_head_dim: Count | None = None
+    head_dim_multiple: Count = 1
+    window: Tokens | None = Field(default=None, validate_default=True)
+    latent_dim: Count | None = Field(default=None, validate_default=True)
+    state_bytes: ByteCount | None = Field(default=None, validate_default=True)
+
+    @field_validator("window", "latent_dim", "state_bytes")
+    @classmethod
+    def _goes_with_the_kind(cls, value: int | None, info: ValidationInfo) -> int | None:
+        kinds = _WANTED_BY[str(info.field_name)]
+        wanted = info.data.get("kind") in kinds
+        if wanted and value is None:
+            raise ValueError(f"must be given for layers of kind '{info.data.get('kind')}'")
+        if value is not None and not wanted:
+            raise ValueError(f"must be left out: it goes with kind {' or '.join(kinds)}")
+        return value
+
+
+_WANTED_BY = {
+    "window": ("window", "chunked", "cross"),
+    "latent_dim": ("latent",),
+    "state_bytes": ("state",),
+}
+
+
 class ModelGeometry(Frozen):
     """What memory and arithmetic depend on: heads, layers and counts of a transformer.
 
     `head_dim` is always stated: many models do not have `hidden / q_heads`.
     `window_layers` of the `layers` attend to the last `window` tokens only.
     `latent_dim` is the width of a latent (MLA) cache, its position part included;
-    `latent_rope_dim` is that part.
+    `latent_rope_dim` is that part.  Where layers differ in more than that, `kv_layers` lists them
+    kind by kind; memory follows the list, and the flat fields then serve arithmetic only.
     """
 
     name: str = "inline"
@@ -120,11 +137,13 @@ class ModelGeometry(Frozen):
     weights_bytes: Annotated[Size, Field(gt=0)] | None = Field(
         default=None, validation_alias=AliasChoices("weights", "weights_bytes")
     )
-    weights_dtype: DType = "float16"
+    weights_dtype: WeightsDType = "float16"
     window_layers: Annotated[int, Field(ge=0)] = 0
     window: Tokens | None = Field(default=None, validate_default=True)
+    window_kind: Literal["window", "chunked"] = "window"
     latent_dim: Count | None = None
     latent_rope_dim: Annotated[int, Field(ge=0)] = 0
+    kv_layers: Annotated[tuple[KvLayers, ...], BeforeValidator(_as_tuple)] = ()
     source: str = ""
     note: str = ""
 
@@ -132,6 +151,16 @@ class ModelGeometry(Frozen):
     @classmethod
     def _long_names_carry_units(cls, data: Any) -> Any:
         return _with_units(data, {"weights_bytes": "B"})
+
+    @field_validator("kv_layers")
+    @classmethod
+    def _kinds_make_up_the_layers(
+        cls, value: tuple[KvLayers, ...], info: ValidationInfo
+    ) -> tuple[KvLayers, ...]:
+        total, layers = sum(kind.layers for kind in value), info.data.get("layers", 0)
+        if value and layers and total != layers:
+            raise ValueError(f"must have 'layers' that add up to {layers} (they make {total})")
+        return value
 
     @field_validator("kv_heads")
     @classmethod
