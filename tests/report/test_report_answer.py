@@ -76,6 +76,11 @@ def test_an_interrupted_run_says_so_first() -> None:
     )
 
 
+def test_a_measured_window_says_so_first() -> None:
+    records = run(facts=edited(window={"begin_s": 0.01, "end_s": 250.0}))
+    assert of(records).sentences[0] == ("Only a part of the run was measured, from 10 ms to 250 s.")
+
+
 def test_nothing_completed_falls_back_to_time() -> None:
     headline = of(run(((50, 40),), ticks=3)).headline
     assert headline == (

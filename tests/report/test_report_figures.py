@@ -60,7 +60,7 @@ def test_a_run_draws_the_same_bytes_again(example: Built, tmp_path: Path) -> Non
 def test_titles_state_what_was_found() -> None:
     found = titles(run())
     assert found["shares"].startswith("18.6 % of the KV pool is written on average")
-    assert found["reservations"].startswith("Half of the requests wrote less than")
+    assert found["reservations"].startswith("Half of the requests wrote at most")
     assert found["concurrency"] == "The ceiling of 3 running requests binds for 46.2 % of the time"
     assert found["lengths"] == (
         "Half of the requests need at most 33 tokens; max_model_len allows 100"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wastesim.records import Records
-from wastesim.report.text import bytes_, count, percent, plural
+from wastesim.report.text import bytes_, count, percent, plural, seconds
 
 #: Why cells that are held hold nothing, in words a newcomer understands.
 CAUSES = {
@@ -68,6 +68,18 @@ def reserved_shares(records: Records) -> dict[str, float] | None:
 
 
 def _state(records: Records) -> str:
+    return " ".join(part for part in (_cut_short(records), _window(records)) if part)
+
+
+def _window(records: Records) -> str:
+    window = records.facts.window
+    if not window:
+        return ""
+    begin, end = seconds(window.get("begin_s")), seconds(window.get("end_s"))
+    return f"Only a part of the run was measured, from {begin} to {end}."
+
+
+def _cut_short(records: Records) -> str:
     if not records.facts.interrupted:
         return ""
     unfinished = int((records.requests["status"] == "unfinished").sum())

@@ -14,7 +14,7 @@ from wastesim.records import Records
 from wastesim.report.advice import advise
 from wastesim.report.answer import Answer, answer, reserved_shares
 from wastesim.report.counts import agreement
-from wastesim.report.definitions import GROUPS, Group
+from wastesim.report.definitions import GROUPS, Group, others
 from wastesim.report.remedy import METHOD, Line, first_change, lines
 from wastesim.report.resolved import element_bytes
 from wastesim.report.text import DASH, count, percent
@@ -104,7 +104,7 @@ def setting(records: Records) -> str:
 def tables(summary: dict[str, Any]) -> list[Table]:
     """All numbers of the summary with their definitions, then the requests' reasons."""
     values = flat(summary)
-    filled = [_filled(group, values) for group in GROUPS]
+    filled = [_filled(group, values) for group in (*GROUPS, others(values))]
     reasons = _reasons(summary["requests"]["reasons"])
     return [table for table in [*filled, reasons] if table.rows]
 
@@ -143,7 +143,7 @@ def _workload(workload: dict[str, Any]) -> list[str]:
 def _provenance(provenance: dict[str, Any]) -> list[Row]:
     rows: list[Row] = []
     for key, value in provenance.items():
-        if key == "command":
+        if key in ("command", "interrupted"):  # told elsewhere
             continue
         if isinstance(value, dict):
             value = ", ".join(f"{name} {what}" for name, what in value.items())

@@ -5,6 +5,7 @@ The order is the order of the tables; every numeric key of `summary.json` has it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -137,6 +138,7 @@ _REQUESTS = (
     Definition("requests.rejected", "rejected", count, "refused on arrival, reasons below"),
     Definition("requests.cancelled", "cancelled", count, "given up by the caller before the end"),
     Definition("requests.unfinished", "unfinished", count, "still waiting or running at the end"),
+    Definition("requests.outside", "outside", count, "not of the measured window, counted nowhere"),
     Definition("requests.truncated", "truncated", count, "served with fewer tokens than asked for"),
 )
 _SPEED = (
@@ -160,6 +162,8 @@ _SPEED = (
     ),
     Definition("time.horizon_s", "horizon", seconds, "first arrival to last completion, simulated"),
     Definition("time.ticks", "steps", count, "ticks that ran something"),
+    Definition("time.measured_from_s", "measured from", seconds, "a dash: the whole run counts"),
+    Definition("time.measured_until_s", "measured until", seconds, "a dash: the whole run counts"),
 )
 _SCHEDULING = (
     Definition(
@@ -220,3 +224,19 @@ GROUPS: tuple[Group, ...] = (
     Group("Throughput and utilization", _SPEED),
     Group("The real decode", _DECODE),
 )
+#: Keys of the summary that the pages tell in words instead.
+_TOLD = re.compile(r"schema_version$|counted\.|workload\.|requests\.reasons\.")
+
+
+def others(values: dict[str, Any]) -> Group:
+    """Numbers that have no line above, under their own keys: nothing of a summary is left out."""
+    defined = {line.key for group in GROUPS for line in group.lines}
+    lines = [
+        Definition(key, key, number, "as named in summary.json")
+        for key, value in values.items()
+        if key not in defined
+        and not _TOLD.match(key)
+        and not isinstance(value, bool)
+        and isinstance(value, int | float)
+    ]
+    return Group("Other numbers", tuple(lines))

@@ -102,5 +102,12 @@ def _curve(axes: Axes, curve: Roofline, right: float) -> None:
     x = np.linspace(0, right, 120)
     y = np.concatenate([[0.0], curve.tokens_per_s(x[1:])])
     axes.plot(x, y, color=light("unused"), linewidth=1.8)
-    axes.annotate("roofline", (x[-12], y[-12]), xytext=(0, 8), textcoords="offset points",
-                  ha="right", color=light("unused"), fontweight="bold")  # fmt: skip
+    axes.annotate(
+        "roofline",
+        (x[55], y[55]),
+        xytext=(-8, 6),
+        textcoords="offset points",
+        ha="right",
+        color=light("unused"),
+        fontweight="bold",
+    )

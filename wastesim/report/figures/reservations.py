@@ -28,7 +28,7 @@ def reservations(records: Records, summary: dict[str, Any]) -> Picture | None:
     median = float(np.median(parts))
     return Picture(
         "reservations",
-        f"Half of the requests wrote less than {percent(median)} of what they reserved",
+        f"Half of the requests wrote at most {percent(median)} of what they reserved",
         _caption(parts),
         lambda figure, narrow: _draw(figure, narrow, parts, median),
         height_px=320,
