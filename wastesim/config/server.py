@@ -1,4 +1,4 @@
-"""`server:`, `decode:`, `clock:` and `output:` of an experiment; defaults live here alone."""
+"""`server:`, `decode:` and `output:` of an experiment; defaults live here alone."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from wastesim.config.base import Frozen
+from wastesim.config.clocks import Clock, FixedClock, MeasuredClock, RooflineClock, TableClock
 from wastesim.config.hardware import DType
 from wastesim.config.policy import PRESETS, PolicyChoice
-from wastesim.config.quantities import ByteCount, Count, Seconds, Share, Size, Tokens
+from wastesim.config.quantities import ByteCount, Count, Share, Size, Tokens
 from wastesim.units import GIB
+
+__all__ = [
+    "Clock",
+    "Decode",
+    "DecodingRules",
+    "FixedClock",
+    "MeasuredClock",
+    "Output",
+    "RooflineClock",
+    "Server",
+    "TableClock",
+]
 
 
 def _as_tuple(value: Any) -> Any:
@@ -106,31 +119,6 @@ class Decode(Frozen):
     verify: bool = False
     #: Ticks between two counts of written cells and resident pages.
     count_every: Count = 64
-
-
-class RooflineClock(Frozen):
-    """dt = max(bytes / (bandwidth * eta), FLOP / (peak * eta)) + overhead."""
-
-    kind: Literal["roofline"]
-    bandwidth_efficiency: Share = 1.0
-    flops_efficiency: Share = 1.0
-    overhead_s: Seconds = 0.0
-
-
-class FixedClock(Frozen):
-    """Every tick takes `step_s`, on the grid k * step_s, also when idle."""
-
-    kind: Literal["fixed"]
-    step_s: Annotated[Seconds, Field(gt=0)]
-
-
-class MeasuredClock(Frozen):
-    """A tick takes as long as the NumPy decode needs for it on this machine."""
-
-    kind: Literal["measured"]
-
-
-Clock = Annotated[RooflineClock | FixedClock | MeasuredClock, Field(discriminator="kind")]
 
 
 class Output(Frozen):

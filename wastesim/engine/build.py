@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from wastesim.allocation import Policy, Pool, block_cells, build_policy
@@ -16,17 +17,20 @@ from wastesim.catalog.weights import (
     weights_read_bytes,
 )
 from wastesim.config import Experiment
+from wastesim.config.clocks import FixedClock as FixedClockConfig
+from wastesim.config.clocks import RooflineClock as RooflineClockConfig
+from wastesim.config.clocks import TableClock as TableClockConfig
 from wastesim.config.hardware import Gpu, ModelGeometry
-from wastesim.config.server import FixedClock as FixedClockConfig
-from wastesim.config.server import RooflineClock as RooflineClockConfig
-from wastesim.engine.clock import Clock, FixedClock, MeasuredClock, RooflineClock
+from wastesim.engine.clock import Clock, FixedClock, MeasuredClock, RooflineClock, TableClock
+from wastesim.engine.clock_steps import read_steps
+from wastesim.engine.clock_table import StepTable
 from wastesim.engine.cost import CostModel
 from wastesim.engine.door import Door
 from wastesim.engine.memory import Memory
 from wastesim.engine.queues import ByPriority, FirstComeFirstServed, Queues
 from wastesim.engine.scheduler import Orca, Scheduler, Static
 from wastesim.engine.vllm import Vllm, VllmRules
-from wastesim.units import format_count
+from wastesim.units import format_count, format_seconds
 
 if TYPE_CHECKING:
     from wastesim.decode import Decoder
@@ -138,17 +142,37 @@ def clock(experiment: Experiment, gpu: Gpu) -> Clock:
             gpu.bandwidth_bytes_per_s * config.bandwidth_efficiency,
             gpu.flops_per_s * config.flops_efficiency,
             config.overhead_s,
+            _efficiencies(config),
         )
+    if isinstance(config, TableClockConfig):
+        path = Path(config.file)
+        return TableClock(StepTable.of(read_steps(path)), path.name)
     return MeasuredClock()
+
+
+def _efficiencies(config: RooflineClockConfig) -> str:
+    """What the roofline is of."""
+    if (config.bandwidth_efficiency, config.flops_efficiency, config.overhead_s) == (1, 1, 0):
+        return "times come from a roofline of ideal hardware: no real server reaches them"
+    return (
+        f"times come from a roofline at {100 * config.bandwidth_efficiency:g} % of the card's"
+        f" bandwidth and {100 * config.flops_efficiency:g} % of its arithmetic, and"
+        f" {format_seconds(config.overhead_s)} of overhead in each tick"
+    )
 
 
 def cost_model(parts: Hardware) -> CostModel:
     """Integer coefficients of a tick's bytes and FLOP."""
+    return step_costs(parts.model, parts.bytes_per_token)
+
+
+def step_costs(model: ModelGeometry, bytes_per_token: int) -> CostModel:
+    """The same of any model."""
     return CostModel(
-        weights_read_bytes=weights_read_bytes(parts.model),
-        kv_bytes_per_token=parts.bytes_per_token,
-        flop_per_token=flop_per_token(parts.model),
-        attention_flop_per_context=attention_flop_per_cell(parts.model),
+        weights_read_bytes=weights_read_bytes(model),
+        kv_bytes_per_token=bytes_per_token,
+        flop_per_token=flop_per_token(model),
+        attention_flop_per_context=attention_flop_per_cell(model),
     )
 
 
@@ -170,18 +194,13 @@ def ceiling(memory: Policy, max_num_seqs: int) -> tuple[int, str]:
     return max_num_seqs, f"max_num_seqs: {format_count(max_num_seqs)} ({held.reason})"
 
 
-def explanations(experiment: Experiment, parts: Hardware, clock_kind: str) -> list[str]:
-    """The run's decisions in words, arithmetic included."""
-    clocks = {
-        "roofline": "times come from a roofline of ideal hardware: no real server reaches them",
-        "fixed": "every tick takes the same time, whatever it does",
-        "measured": "times are those of the NumPy decode on this machine",
-    }
+def explanations(experiment: Experiment, parts: Hardware, clock: Clock) -> list[str]:
+    """The run's decisions in words, arithmetic included; the run is over."""
     lines = [
         parts.budget.because(),
         explain_kv(parts.model, experiment.server.kv_cache_dtype),
         f"{parts.budget.remainder_bytes:,} B of the KV budget do not make a cell",
-        clocks[clock_kind],
+        clock.explain(),
     ]
     return [
         *lines,

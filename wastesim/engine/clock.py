@@ -7,8 +7,10 @@ the same time however it is divided into steps.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Protocol
 
+from wastesim.engine.clock_table import PICO, StepTable
 from wastesim.engine.cost import Cost
 
 
@@ -22,6 +24,9 @@ class Clock(Protocol):
 
     def after(self, cost: Cost, wall_s: float) -> float:
         """When the tick ends that began at the last returned time."""
+
+    def explain(self) -> str:
+        """In a sentence, where its times come from; of a run that is over."""
 
 
 class FixedClock:
@@ -46,6 +51,10 @@ class FixedClock:
         self._k += 1
         return self._k * self._step_s
 
+    def explain(self) -> str:
+        """Where times come from."""
+        return "every tick takes the same time, whatever it does"
+
 
 class RooflineClock:
     """dt = max(bytes / bandwidth, FLOP / peak) + overhead, of ideal or calibrated hardware.
@@ -56,10 +65,17 @@ class RooflineClock:
 
     kind = "roofline"
 
-    def __init__(self, bytes_per_s: float, flop_per_s: float, overhead_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        bytes_per_s: float,
+        flop_per_s: float,
+        overhead_s: float = 0.0,
+        explanation: str = "times come from a roofline",
+    ) -> None:
         self._bytes_per_s = bytes_per_s
         self._flop_per_s = flop_per_s
         self._overhead_s = overhead_s
+        self._explanation = explanation
         self.start(0.0)
 
     def start(self, now_s: float) -> float:
@@ -77,6 +93,54 @@ class RooflineClock:
         self._ticks += 1
         spent_s = self._bytes / self._bytes_per_s + self._flop / self._flop_per_s
         return self._base_s + spent_s + self._ticks * self._overhead_s
+
+    def explain(self) -> str:
+        """Where times come from."""
+        return self._explanation
+
+
+class TableClock:
+    """Measured step times, interpolated; what lies beyond the table is counted.
+
+    Each tick takes a whole number of picoseconds; they are totalled since the server woke, and
+    converted once.
+    """
+
+    kind = "table"
+
+    def __init__(self, table: StepTable, name: str) -> None:
+        self._table = table
+        self._name = name
+        self._ticks = self._ticks_beyond = 0
+        self._beyond: Counter[str] = Counter()
+        self.start(0.0)
+
+    def start(self, now_s: float) -> float:
+        """Begin at once."""
+        self._base_s = now_s
+        self._picoseconds = 0
+        return now_s
+
+    def after(self, cost: Cost, wall_s: float) -> float:
+        """As long as such a step took when it was measured."""
+        if cost.decode_requests or cost.prefill_tokens:
+            found = self._table.at(cost.decode_requests, cost.kv_tokens, cost.prefill_tokens)
+            self._picoseconds += found.picoseconds
+            self._ticks += 1
+            self._ticks_beyond += bool(found.beyond)
+            self._beyond.update(found.beyond)
+        return self._base_s + self._picoseconds / PICO
+
+    def explain(self) -> str:
+        """Where times come from, and how many of them the table does not hold."""
+        text = f"times are interpolated in the measured steps of {self._name}"
+        if not self._ticks_beyond:
+            return f"{text}; all {self._ticks:,} ticks lie within them"
+        edges = ", ".join(f"{name} {count:,}" for name, count in sorted(self._beyond.items()))
+        return (
+            f"{text}; {self._ticks_beyond:,} of {self._ticks:,} ticks lie beyond them ({edges}),"
+            " where straight lines were continued: measure those too before trusting their times"
+        )
 
 
 class MeasuredClock:
@@ -96,3 +160,7 @@ class MeasuredClock:
         """The decode's wall time later."""
         self._now_s += wall_s
         return self._now_s
+
+    def explain(self) -> str:
+        """Where times come from."""
+        return "times are those of the NumPy decode on this machine"

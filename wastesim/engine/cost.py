@@ -8,10 +8,17 @@ from typing import NamedTuple
 
 
 class Cost(NamedTuple):
-    """Bytes between memory and processor, and floating-point operations, of one tick."""
+    """Bytes between memory and processor, and floating-point operations, of one tick.
+
+    The rest is what a table of measured steps is asked for: requests that compute one more token
+    upon stored ones, the `kv_tokens` these have stored, and tokens of all others.
+    """
 
     moved_bytes: int
     flop: int
+    decode_requests: int = 0
+    kv_tokens: int = 0
+    prefill_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -30,12 +37,18 @@ class CostModel:
 
     def of(self, work: Iterable[tuple[int, int]]) -> Cost:
         """Cost of one tick; `work` has (stored tokens before, new tokens) per request."""
-        kv_tokens = tokens = contexts = 0
+        stored = tokens = contexts = decodes = decoded_upon = 0
         for before, new in work:
-            kv_tokens += before + new
+            stored += before + new
             tokens += new
             contexts += new * before + new * (new + 1) // 2
+            if new == 1 and before:
+                decodes += 1
+                decoded_upon += before
         return Cost(
-            self.weights_read_bytes + self.kv_bytes_per_token * kv_tokens,
+            self.weights_read_bytes + self.kv_bytes_per_token * stored,
             self.flop_per_token * tokens + self.attention_flop_per_context * contexts,
+            decodes,
+            decoded_upon,
+            tokens - decodes,
         )

@@ -114,7 +114,7 @@ def _facts(assembly: _Assembly, server: Server) -> Facts:
         copied_tokens=memory.copied_tokens,
         double_residency_peak_cells=memory.double_residency_peak_cells,
         explanations=[
-            *build.explanations(experiment, hardware, parts.clock.kind),
+            *build.explanations(experiment, hardware, parts.clock),
             *_left_out(assembly.spans),
         ],
         workload=_workload_facts(assembly.workload),
