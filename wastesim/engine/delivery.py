@@ -51,6 +51,7 @@ class Delivery:
             sequence.generated += 1
             if sequence.generated == 1:
                 sequence.first_token_s, sequence.first_token_tick = now_s, tick
+                self._register.first_token(sequence, now_s)
             if sequence.generated == sequence.outputs:
                 finished.append(sequence)
                 self._register.ended(sequence, "completed", "", now_s, tick)

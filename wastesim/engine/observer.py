@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from wastesim.records import RequestRow, TickRow
+from wastesim.request import Request
+
+#: What happens to a request before it ends.
+Happening = Literal["arrived", "admitted", "first_token", "preempted"]
 
 
 class Observer:
     """Told of every happening; also asked, between two ticks, whether to stop early."""
+
+    def happened(self, what: Happening, t_s: float, request: Request, cells: int) -> None:
+        """A request came, or went on; `cells` are those it was given or had to give back."""
 
     def tick(self, row: TickRow) -> None:
         """A tick has been scheduled and computed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wastesim.engine.observer import Observer
 from wastesim.engine.rows import rejected, request_row
+from wastesim.engine.scheduler import Plan
 from wastesim.engine.sequence import Sequence
 from wastesim.records import Recorder, RequestRow, TickRow
 from wastesim.request import Request
@@ -16,6 +17,22 @@ class Register:
         self._recorder = recorder
         self._observer = observer
         self.submitted = 0
+
+    def arrived(self, request: Request) -> None:
+        """A request knocks."""
+        self.submitted += 1
+        self._observer.happened("arrived", request.arrival_s, request, 0)
+
+    def planned(self, plan: Plan, now_s: float) -> None:
+        """A tick begins: who had to go, and who was let in."""
+        for sequence in plan.preempted:
+            self._observer.happened("preempted", now_s, sequence.request, _cells(sequence))
+        for sequence in plan.admitted:
+            self._observer.happened("admitted", now_s, sequence.request, _cells(sequence))
+
+    def first_token(self, sequence: Sequence, now_s: float) -> None:
+        """A client sees the first token."""
+        self._observer.happened("first_token", now_s, sequence.request, _cells(sequence))
 
     def tick(self, row: TickRow) -> None:
         """A tick is over."""
@@ -41,3 +58,8 @@ class Register:
     def _request(self, row: RequestRow) -> None:
         self._recorder.request(row)
         self._observer.request(row)
+
+
+def _cells(sequence: Sequence) -> int:
+    """Cells of its latest holding."""
+    return sequence.holding.cells if sequence.holding else 0

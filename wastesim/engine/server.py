@@ -83,6 +83,7 @@ class Server:
             return
         begins_s = self.env.now
         plan = self.parts.scheduler.plan(self.queues, begins_s)
+        self.parts.register.planned(plan, begins_s)
         if not plan.work and not self.delivery.in_flight:
             yield from self._stall(plan)
             return
@@ -137,7 +138,7 @@ class Server:
         """A request knocks: it joins the queue, or its rejection is recorded with the reason."""
         if not self.parts.register.submitted:
             self._idle_since_s = self.env.now  # the horizon begins with the first arrival
-        self.parts.register.submitted += 1
+        self.parts.register.arrived(request)
         entered = self.parts.door.enter(request)
         if isinstance(entered, str):
             self.parts.register.rejected(request, entered)
