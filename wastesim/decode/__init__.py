@@ -5,8 +5,9 @@ nothing with them but the weights.
 """
 
 from wastesim.decode.decoder import Decoder, PageCount
-from wastesim.decode.geometry import DecodeModel, decode_model, decode_models
+from wastesim.decode.geometry import DecodeModel
 from wastesim.decode.kv_cache import KVCache, generate_cached
+from wastesim.decode.models import decode_model, decode_models, weights_of
 from wastesim.decode.reference import Verification, check_tokens, generate_uncached
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "decode_models",
     "generate_cached",
     "generate_uncached",
+    "weights_of",
 ]

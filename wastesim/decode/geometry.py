@@ -14,7 +14,10 @@ from wastesim.errors import ConfigError
 
 @dataclass(frozen=True)
 class DecodeModel:
-    """Shape of a Llama-like transformer: grouped-query attention, SwiGLU, RoPE, untied head."""
+    """Shape of a Llama-like transformer: grouped-query attention, SwiGLU, RoPE.
+
+    `source` is the file with its weights; without one they are drawn.
+    """
 
     name: str
     layers: int
@@ -26,6 +29,8 @@ class DecodeModel:
     vocab: int
     rope_base: float = 10_000.0
     rms_eps: float = 1e-5
+    context: int | None = None  # positions it was trained for
+    source: str | None = None
 
     def __post_init__(self) -> None:
         if self.q_heads % self.kv_heads:
@@ -44,6 +49,14 @@ class DecodeModel:
     def rows_per_cell(self) -> int:
         """Vectors of `head_dim` numbers that one token stores: K and V in every layer."""
         return self.layers * 2 * self.kv_heads
+
+    @property
+    def weights(self) -> int:
+        """Numbers in all its matrices and norms, the head counted apart from the embedding."""
+        kv_width, attended = self.kv_heads * self.head_dim, self.q_heads * self.head_dim
+        attention = self.width * (2 * attended + 2 * kv_width)
+        layer = attention + 3 * self.width * self.ffn + 2 * self.width
+        return self.layers * layer + 2 * self.vocab * self.width + self.width
 
     def kv_bytes_per_cell(self, itemsize: int) -> int:
         """Bytes of one token's K and V, at `itemsize` bytes per number."""
