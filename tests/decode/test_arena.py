@@ -11,7 +11,7 @@ from wastesim.address import Placement, Span, first_overlap
 from wastesim.decode.arena import Arena
 from wastesim.decode.geometry import DecodeModel, decode_model
 from wastesim.decode.pages import PAGE
-from wastesim.errors import AllocationError, ConfigError
+from wastesim.errors import AllocationError
 
 TINY = decode_model("tiny")
 # A cell of 288 bytes, so that rows, heads and spans all straddle pages.
@@ -45,11 +45,6 @@ def test_spans_are_never_merged():
 def test_spans_outside_the_pool_are_refused(span):
     with pytest.raises(AllocationError, match=r"not inside the 64 cells"):
         Arena(TINY, 64).check(Placement((span,)))
-
-
-def test_an_unknown_dtype_is_refused():
-    with pytest.raises(ConfigError, match="must be one of float32, float16"):
-        Arena(TINY, 1, "int3")
 
 
 def test_growing_in_place_copies_to_the_new_layout():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wastesim.address import Placement, Span
+from wastesim.config.decode import CacheFormat
 from wastesim.decode.decoder import Decoder
 from wastesim.decode.geometry import decode_model
 from wastesim.decode.reference import generate_uncached
@@ -179,7 +180,7 @@ def test_pages_equal_the_ledger_through_a_busy_run(tiny):
 
 
 def test_a_narrower_cache_decodes_too(tiny):
-    decoder = Decoder(tiny, 256, Streams(7), "float16")
+    decoder = Decoder(tiny, 256, Streams(7), CacheFormat(dtype="float16"))
     decoder.place(a_request(4, 40), blocks([3, 1, 5, 7, 8, 9]))
     run_alone(decoder, 4, 40, 20)
     assert decoder.arena.cell_bytes == 256

@@ -22,7 +22,7 @@ def test_rope_turns_pairs_by_position_over_base_to_the_2i_over_d(weights, positi
     dim = 16
     x = np.random.default_rng(0).normal(size=(1, 3, dim)).astype(np.float32)
     turned = x.copy()
-    rotate(turned, Transformer(weights)._turns_at(np.array([position])))
+    rotate(turned, Transformer(weights).turns(np.array([position])))
     for head, i in np.ndindex(3, dim // 2):
         angle = position * 10_000 ** (-2 * i / dim)
         a, b = x[0, head, 2 * i], x[0, head, 2 * i + 1]
@@ -39,8 +39,8 @@ def test_rope_makes_scores_depend_on_distance_alone(weights):
 
     def score(at_q: int, at_k: int) -> float:
         turned_q, turned_k = q.copy(), k.copy()
-        rotate(turned_q, transformer._turns_at(np.array([at_q])))
-        rotate(turned_k, transformer._turns_at(np.array([at_k])))
+        rotate(turned_q, transformer.turns(np.array([at_q])))
+        rotate(turned_k, transformer.turns(np.array([at_k])))
         return float((turned_q * turned_k).sum())
 
     assert score(9, 4) == pytest.approx(score(809, 804), abs=1e-4)

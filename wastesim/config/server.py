@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from wastesim.config.base import Frozen
 from wastesim.config.clocks import Clock, FixedClock, MeasuredClock, RooflineClock, TableClock
+from wastesim.config.decode import Decode
 from wastesim.config.hardware import DType
 from wastesim.config.policy import PRESETS, PolicyChoice
 from wastesim.config.quantities import ByteCount, Count, Share, Size, Tokens
@@ -107,18 +108,6 @@ class Server(Frozen):
         """Tokens of one iteration, or None for no limit."""
         default = 2048 if self.scheduling == "vllm" else None
         return self.max_num_batched_tokens or default
-
-
-class Decode(Frozen):
-    """The real decode; `none` accounts only."""
-
-    engine: Literal["numpy", "none"] = "numpy"
-    model: str = "tiny"
-    kv_cache_dtype: Literal["float32"] = "float32"
-    #: Compare every finished request with an uncached forward pass.
-    verify: bool = False
-    #: Ticks between two counts of written cells and resident pages.
-    count_every: Count = 64
 
 
 class Output(Frozen):

@@ -31,7 +31,7 @@ class Addresses:
         self.cells = placement.cells
         self.block = _common_size(placement.spans)  # 0: spans of mixed sizes
         self._starts = self._rows_of(placement.spans)
-        plain, single = self._arena.dtype == np.float32, len(placement.spans) == 1
+        plain, single = self._arena.codec is None, len(placement.spans) == 1
         self._views = self._layer_views() if plain and single else None
         self.units = self._units(self._starts) if plain and not single else None
 

@@ -3,7 +3,8 @@
 A span of n cells owns n cells' bytes, laid out inside it as ``[L, k|v, G, n, D]``, so that a
 contiguous request's keys are one strided view and a whole slot can go back to the system.
 Spans are never merged: the same cells cut differently mean other addresses, so growing a span
-in place is a copy.  Seen as rows of D numbers (R per cell), the rows of a span's i-th cell are::
+in place is a copy.  Seen as rows (one vector each, R per cell), the rows of a span's i-th cell
+are::
 
     start * R + ((layer * 2 + k_or_v) * G + kv_head) * n + i
 
@@ -15,42 +16,41 @@ one KV head in it  n rows from the formula with i = 0  with its span
 the last page      rest behind capacity                the end of the arena
 =================  ==================================  =============================
 
-Letters are those of `arrays`.
+A row is D float32, or what a codec makes of them: bytes, scales included.
+Letters are those of `arrays`; ``W`` is the width of a row: D numbers, or its bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from wastesim.address import Placement, Span
+from wastesim.config.decode import CacheFormat
 from wastesim.decode.arrays import Floats, Ints, Stored
+from wastesim.decode.codecs import Codec, codec_for
 from wastesim.decode.geometry import DecodeModel
 from wastesim.decode.pages import PAGE, PagedMemory, distinct_pages
-from wastesim.errors import AllocationError, ConfigError
+from wastesim.errors import AllocationError
 
-CACHE_DTYPES: dict[str, np.dtype[np.floating[Any]]] = {
-    "float32": np.dtype(np.float32),
-    "float16": np.dtype(np.float16),
-}
+FLOAT32 = CacheFormat()
 
 
 class Arena:
     """`capacity_cells` cells of `model`, untouched (hence not resident) until written."""
 
-    def __init__(self, model: DecodeModel, capacity_cells: int, dtype: str = "float32") -> None:
-        if dtype not in CACHE_DTYPES:
-            known = ", ".join(CACHE_DTYPES)
-            raise ConfigError(f"'kv_cache_dtype' must be one of {known} (got '{dtype}')")
+    def __init__(self, model: DecodeModel, capacity_cells: int, how: CacheFormat = FLOAT32) -> None:
         self.model = model
         self.capacity_cells = capacity_cells
-        self.dtype = CACHE_DTYPES[dtype]
-        self.cell_bytes = model.kv_bytes_per_cell(self.dtype.itemsize)
+        #: None: float32 as computed.
+        self.codec: Codec | None = None if how.plain else codec_for(how, model.head_dim)
+        self._row_bytes = self.codec.row_bytes if self.codec else 4 * model.head_dim
+        self.cell_bytes = model.rows_per_cell * self._row_bytes
         self._memory = PagedMemory(capacity_cells * self.cell_bytes)
         used = self._memory.bytes[: capacity_cells * self.cell_bytes]
-        self.rows: Stored = used.view(self.dtype).reshape(-1, model.head_dim)  # [cells * R, D]
+        numbers = used if self.codec else used.view(np.float32)
+        self.rows: Stored = numbers.reshape(capacity_cells * model.rows_per_cell, -1)  # [.., W]
 
     def check(self, placement: Placement) -> None:
         """AllocationError unless every span has cells and lies inside the arena."""
@@ -65,32 +65,29 @@ class Arena:
         """The span's own bytes, not copied."""
         model, per_cell = self.model, self.model.rows_per_cell
         rows = self.rows[span.start * per_cell : span.stop * per_cell]
-        shape = (model.layers, 2, model.kv_heads, span.cells, model.head_dim)
-        return rows.reshape(shape)  # [L, 2, G, n, D]
+        return rows.reshape(model.layers, 2, model.kv_heads, span.cells, -1)  # [L, 2, G, n, W]
+
+    def put(self, rows: Ints, vectors: Floats) -> None:
+        """Store vectors ``[..., D]`` in those rows."""
+        self.rows[rows] = self.codec.encode(vectors) if self.codec else vectors
 
     def units(self, rows: int) -> Stored:
         """The arena in units of `rows` rows: one KV head of one layer of an aligned block."""
         whole = len(self.rows) // rows * rows
-        return self.rows[:whole].reshape(-1, rows * self.model.head_dim)  # [cells * R / n, n * D]
+        return self.rows[:whole].reshape(-1, rows * self.rows.shape[1])  # [cells * R / n, n * W]
 
     def read(self, placement: Placement, tokens: int) -> Floats:
         """Copy of the first `tokens` tokens' K and V, as float32."""
-        parts = [self.view(span)[..., :cells, :] for span, cells in _filled(placement, tokens)]
-        if not parts:
-            return self._nothing()
-        return np.concatenate(parts, axis=3, dtype=np.float32)  # [L, 2, G, T, D]
+        return self._numbers(self._contents(placement, tokens))  # [L, 2, G, T, D]
 
     def read_half(self, placement: Placement, layer: int, half: int, tokens: int) -> Floats:
         """Copy of one layer's keys (half 0) or values (half 1), as float32."""
         parts = [self.view(span)[layer, half, :, :n] for span, n in _filled(placement, tokens)]
-        return np.concatenate(parts, axis=1, dtype=np.float32)  # [G, T, D]
+        return self._numbers(np.concatenate(parts, axis=1))  # [G, T, D]
 
     def write(self, placement: Placement, contents: Floats) -> None:
         """Store ``[L, 2, G, T, D]`` as the placement's first T tokens."""
-        done = 0
-        for span, cells in _filled(placement, contents.shape[3]):
-            self.view(span)[..., :cells, :] = contents[..., done : done + cells, :]
-            done += cells
+        self._fill(placement, self.codec.encode(contents) if self.codec else contents)
 
     def copy(self, old: Placement, new: Placement, tokens: int) -> None:
         """Move `tokens` tokens from `old`, which is released, to `new`.
@@ -98,9 +95,23 @@ class Arena:
         The contents wait outside the arena, because `new` may overlap `old`: a span that grows
         where it stands keeps its cells and changes their layout.
         """
-        contents = self.read(old, tokens)
+        contents = self._contents(old, tokens)
         self.release(old)
-        self.write(new, contents)
+        self._fill(new, contents)
+
+    def _contents(self, placement: Placement, tokens: int) -> Stored:
+        """Copy of what is stored of the first tokens, ``[L, 2, G, T, W]``."""
+        parts = [self.view(span)[..., :cells, :] for span, cells in _filled(placement, tokens)]
+        return np.concatenate(parts, axis=3) if parts else self._nothing()
+
+    def _fill(self, placement: Placement, contents: Stored) -> None:
+        done = 0
+        for span, cells in _filled(placement, contents.shape[3]):
+            self.view(span)[..., :cells, :] = contents[..., done : done + cells, :]
+            done += cells
+
+    def _numbers(self, stored: Stored) -> Floats:
+        return self.codec.decode(stored) if self.codec else stored
 
     def release(self, placement: Placement) -> None:
         """Zero the placement's cells and give back every page this empties."""
@@ -113,9 +124,9 @@ class Arena:
 
     def _written_in(self, span: Span) -> int:
         # The bits of all heads or-ed together: five times faster than any() over floats.
-        bits = self.view(span).view(f"u{self.dtype.itemsize}")
-        heads = bits.reshape(self.model.rows_per_cell, -1)  # [R, n * D]
-        either = np.bitwise_or.reduce(heads, axis=0).reshape(span.cells, -1)  # [n, D]
+        bits = self.view(span).view(np.uint8 if self.codec else np.uint32)
+        heads = bits.reshape(self.model.rows_per_cell, -1)  # [R, n * W]
+        either = np.bitwise_or.reduce(heads, axis=0).reshape(span.cells, -1)  # [n, W]
         return int(np.count_nonzero(either.any(axis=1)))
 
     def resident_bytes(self) -> int | None:
@@ -138,13 +149,12 @@ class Arena:
         """Byte ranges of the written rows of every KV head of every span."""
         start, cells, filled = (held[:, i, None] for i in range(3))  # [spans, 1]
         heads = np.arange(self.model.rows_per_cell)  # [R]
-        row_bytes = self.model.head_dim * self.dtype.itemsize
-        first = (start * self.model.rows_per_cell + heads * cells) * row_bytes  # [spans, R]
-        return first.ravel(), (first + filled * row_bytes).ravel()
+        first = (start * self.model.rows_per_cell + heads * cells) * self._row_bytes  # [spans, R]
+        return first.ravel(), (first + filled * self._row_bytes).ravel()
 
-    def _nothing(self) -> Floats:
-        model = self.model
-        return np.empty((model.layers, 2, model.kv_heads, 0, model.head_dim), np.float32)
+    def _nothing(self) -> Stored:
+        model, width = self.model, self.rows.shape[1]
+        return np.empty((model.layers, 2, model.kv_heads, 0, width), self.rows.dtype)
 
 
 def _filled(placement: Placement, tokens: int) -> list[tuple[Span, int]]:

@@ -22,4 +22,4 @@ Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bytes: TypeAlias = NDArray[np.uint8]
-Stored: TypeAlias = NDArray[np.floating[Any]]  # float32 or a narrower cache dtype
+Stored: TypeAlias = NDArray[Any]  # float32, or the bytes of a codec

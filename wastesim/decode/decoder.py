@@ -15,15 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from wastesim.address import Placement
+from wastesim.config.decode import CacheFormat
 from wastesim.decode.addressing import Addresses
-from wastesim.decode.arena import Arena
+from wastesim.decode.arena import FLOAT32, Arena
 from wastesim.decode.arrays import Ints
 from wastesim.decode.geometry import DecodeModel
 from wastesim.decode.model import Transformer, greedy
+from wastesim.decode.models import weights_of
+from wastesim.decode.recent import Recent
 from wastesim.decode.reference import Verification, check_tokens
 from wastesim.decode.scratch import Scratch
 from wastesim.decode.step import Part, Step
-from wastesim.decode.weights import seeded_weights
 from wastesim.errors import AllocationError
 from wastesim.request import Request
 from wastesim.rng import Streams
@@ -44,6 +46,7 @@ class _Sequence:
     prompt_tokens: int
     stored: int = 0  # tokens whose K and V are in the arena
     addresses: Addresses | None = None  # None while waiting or evicted
+    recent: Recent | None = None  # its newest tokens exactly, where the cache keeps them so
 
 
 class _Item(NamedTuple):
@@ -62,16 +65,17 @@ class Decoder:
         model: DecodeModel,
         capacity_cells: int,
         streams: Streams,
-        kv_cache_dtype: str = "float32",
+        how: CacheFormat = FLOAT32,
         *,
         keep_tokens: bool = True,
     ) -> None:
         self.model = model
-        self.arena = Arena(model, capacity_cells, kv_cache_dtype)
+        self._how = how
+        self.arena = Arena(model, capacity_cells, how)
         self.tokens_decoded = 0  # sampled
         self.tokens_computed = 0  # stored: prompts, recomputations and decodes
         self.wall_s = 0.0  # spent in `step`
-        self._transformer = Transformer(seeded_weights(model))
+        self._transformer = Transformer(weights_of(model))
         self._scratch = Scratch()
         self._streams = streams
         self._keep_tokens = keep_tokens
@@ -84,6 +88,8 @@ class Decoder:
         if sequence.addresses is not None:
             raise AllocationError(f"request {request.request_id} is placed already")
         sequence.addresses = Addresses(self.arena, placement)
+        if self._how.recent_tokens and not self._how.plain:
+            sequence.recent = Recent(self.model, self._how)
         self._sequences[request.request_id] = sequence
 
     def extend(self, request_id: int, placement: Placement) -> None:
@@ -135,7 +141,7 @@ class Decoder:
         sequence, addresses = self._placed(request_id)
         written = self.arena.count_written(addresses.placement)
         self.arena.release(addresses.placement)
-        sequence.addresses = None
+        sequence.addresses = sequence.recent = None
         sequence.stored = 0
         return written
 
@@ -158,6 +164,11 @@ class Decoder:
             if sequence.addresses is not None
         )
         return PageCount(resident, self.arena.page_ledger_bytes(held))
+
+    @property
+    def recent_bytes(self) -> int:
+        """Bytes beside the arena: the newest tokens that are kept in full precision too."""
+        return sum(s.recent.nbytes for s in self._sequences.values() if s.recent is not None)
 
     def prompt(self, request_id: int) -> tuple[int, ...]:
         """Token ids of the request's prompt."""
@@ -206,7 +217,7 @@ class Decoder:
             raise AllocationError(
                 f"request {request_id} has {known} tokens to compute (got {count})"
             )
-        return _Item(request_id, sequence, Part(addresses, sequence.stored, count))
+        return _Item(request_id, sequence, Part(addresses, sequence.stored, count, sequence.recent))
 
     def _placed(self, request_id: int) -> tuple[_Sequence, Addresses]:
         sequence = self._sequences.get(request_id)

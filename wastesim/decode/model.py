@@ -30,21 +30,31 @@ Attend: TypeAlias = Callable[[int, Floats, Floats], Floats]
 class Transformer:
     """Weights and the arithmetic over them."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, *, turn_keys: bool = True) -> None:
         one_blas_thread()
         self.weights = weights
         self.model = weights.model
+        # Without turning keys, `attend` is given them as projected and has to turn them itself.
+        self._turned_heads = self.model.q_heads + (self.model.kv_heads if turn_keys else 0)
         self._turns = _turns(self.model, 1024)  # [positions, D / 2]
 
     def forward(self, tokens: Ints, positions: Ints, sampled: Ints, attend: Attend) -> Floats:
         """Logits ``[sampled, V]`` of the `sampled` rows of a batch of N tokens."""
+        return self.logits(self.hidden(tokens, positions, attend)[sampled])
+
+    def hidden(self, tokens: Ints, positions: Ints, attend: Attend) -> Floats:
+        """What the last layer leaves of each token, ``[N, E]``."""
         x = self.weights.embedding[tokens]  # [N, E]
-        turns = self._turns_at(positions)  # [N, 1, D / 2]
+        turns = self.turns(positions)  # [N, 1, D / 2]
         for index, layer in enumerate(self.weights.layers):
             x += self._attention(index, layer, x, turns, attend)
             x += self._feed_forward(layer, x)
-        last = rms_norm(x[sampled], self.weights.norm, self.model.rms_eps)
-        logits: Floats = last @ self.weights.head
+        return x
+
+    def logits(self, hidden: Floats) -> Floats:
+        """``[N, E]`` to ``[N, V]``."""
+        normed = rms_norm(hidden, self.weights.norm, self.model.rms_eps)
+        logits: Floats = normed @ self.weights.head
         return logits
 
     def _attention(
@@ -54,7 +64,7 @@ class Transformer:
         heads = model.q_heads + 2 * model.kv_heads
         normed = rms_norm(x, layer.attention_norm, model.rms_eps)
         qkv = (normed @ layer.qkv).reshape(count, heads, model.head_dim)  # [N, H + 2 * G, D]
-        rotate(qkv[:, : model.q_heads + model.kv_heads], turns)
+        rotate(qkv[:, : self._turned_heads], turns)
         q = qkv[:, : model.q_heads] * np.float32(model.head_dim**-0.5)  # [N, H, D]
         grouped = q.reshape(count, model.kv_heads, model.queries_per_kv_head, model.head_dim)
         mixed = at(index, grouped, qkv[:, model.q_heads :])  # [N, G, M, D]
@@ -67,7 +77,8 @@ class Transformer:
         down: Floats = (silu(gate) * up) @ layer.down  # [N, E]
         return down
 
-    def _turns_at(self, positions: Ints) -> NDArray[np.complex64]:
+    def turns(self, positions: Ints) -> NDArray[np.complex64]:
+        """What a head at each position is turned by, ``[N, 1, D / 2]``."""
         needed = int(positions.max()) + 1
         if needed > len(self._turns):
             self._turns = _turns(self.model, max(needed, 2 * len(self._turns)))
@@ -86,6 +97,13 @@ def rotate(heads: Floats, turns: NDArray[np.complex64]) -> None:
     """Turn each pair (2i, 2i + 1) of ``[N, heads, D]`` by its angle, in place."""
     pairs = heads.view(np.complex64)  # [N, heads, D / 2]
     pairs *= turns
+
+
+def rotated(heads: Floats, turns: NDArray[np.complex64]) -> Floats:
+    """A turned copy of ``[..., D]``, the turns broadcast over what is before D."""
+    copy = np.ascontiguousarray(heads)
+    turned: Floats = (copy.view(np.complex64) * turns).view(np.float32)
+    return turned
 
 
 def silu(x: Floats) -> Floats:

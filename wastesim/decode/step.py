@@ -1,7 +1,8 @@
 """One tick's work at the arena's addresses: where to write, what to read, in what order.
 
 A step holds the decodes first (one token each) and then the prompt chunks.  A decode in one
-span reads a view of it; decodes in blocks are gathered several at a time.
+span reads a view of it; decodes in blocks are gathered several at a time.  Requests whose newest
+tokens are read in full precision are all treated as chunks.
 
 Letters are those of `arrays`.
 """
@@ -16,6 +17,8 @@ from wastesim.decode.addressing import Addresses
 from wastesim.decode.arena import Arena
 from wastesim.decode.arrays import Floats, Ints
 from wastesim.decode.attention import FlatScores, causal_attention, flat_attention
+from wastesim.decode.banded import KV, banded_attention
+from wastesim.decode.recent import Recent
 from wastesim.decode.scratch import Scratch
 
 _GATHER_BYTES = 2**19  # about what stays in the second-level cache until it is multiplied
@@ -24,10 +27,13 @@ _GATHER_BYTES = 2**19  # about what stays in the second-level cache until it is 
 class Part:
     """One request's share of a step: `count` tokens after the `first` it has stored."""
 
-    __slots__ = ("addresses", "count", "first", "stop")
+    __slots__ = ("addresses", "count", "first", "recent", "stop")
 
-    def __init__(self, addresses: Addresses, first: int, count: int) -> None:
+    def __init__(
+        self, addresses: Addresses, first: int, count: int, recent: Recent | None = None
+    ) -> None:
         self.addresses = addresses
+        self.recent = recent
         self.first = first
         self.count = count
         self.stop = first + count
@@ -44,7 +50,7 @@ class Step:
     def __init__(self, arena: Arena, parts: Sequence[Part], scratch: Scratch) -> None:
         model = arena.model
         self._arena = arena
-        self._decodes = sum(part.count == 1 for part in parts)
+        self._decodes = sum(part.count == 1 and part.recent is None for part in parts)
         decodes, self._chunks = parts[: self._decodes], parts[self._decodes :]
         self._first_rows, self._hop = self._write_rows(parts)
         self._runs = _runs(arena, decodes, scratch)
@@ -54,21 +60,25 @@ class Step:
 
     def attend(self, layer: int, q: Floats, kv: Floats) -> Floats:
         """Write this layer's K and V ``[N, 2 * G, D]``, then let ``q [N, G, M, D]`` look."""
-        self._arena.rows[self._first_rows + layer * self._hop] = kv
+        self._arena.put(self._first_rows + layer * self._hop, kv)
         found = []
         if self._scores is not None:
             keys, values = self._read(layer, 0), self._read(layer, 1)
             found.append(flat_attention(q[: self._decodes], keys, values, self._scores))
-        found += self._attend_chunks(layer, q[self._decodes :])
+        found += self._attend_chunks(layer, q[self._decodes :], kv[self._decodes :])
         return found[0] if len(found) == 1 else np.concatenate(found)  # [N, G, M, D]
 
-    def _attend_chunks(self, layer: int, q: Floats) -> Iterator[Floats]:
+    def _attend_chunks(self, layer: int, q: Floats, kv: Floats) -> Iterator[Floats]:
         done = 0
         for part in self._chunks:
-            own = q[done : done + part.count]
+            own = slice(done, done + part.count)
             done += part.count
             keys, values = (part.addresses.read(layer, half, part.stop) for half in (0, 1))
-            yield causal_attention(own, keys, values)
+            if part.recent is None:
+                yield causal_attention(q[own], keys, values)
+            else:
+                exact = part.recent.push(layer, kv[own])
+                yield banded_attention(q[own], KV(keys, values), exact, part.recent.bands)
 
     def _read(self, layer: int, half: int) -> Iterator[Floats]:
         """Keys or values ``[G, T, D]`` of every decode, each valid until the next."""
