@@ -201,11 +201,10 @@ def test_what_cannot_be_used_is_named_all_at_once(
     assert said(write(**changes)) == problems
 
 
-@pytest.mark.parametrize("kind", ["mixtral", "deepseek_v3", "gpt2", "opt", None])
-def test_other_architectures_are_refused_with_what_to_do(kind: str | None, write: Any) -> None:
+@pytest.mark.parametrize("kind", [None, 3])
+def test_a_file_without_a_type_is_refused(kind: object, write: Any) -> None:
     (line,) = said(write(model_type=kind))
-    assert line.startswith("'model_type' must be one of llama, mistral, qwen2,")
-    assert f"(got {kind!r}); describe the model inline" in line
+    assert line.startswith("'model_type' must be text, such as llama, mistral, qwen2,")
 
 
 @pytest.mark.parametrize(

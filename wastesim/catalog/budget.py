@@ -5,7 +5,9 @@
     kv_bytes       = ceil(card_bytes * gpu_memory_utilization) - weights_bytes - overhead_bytes
     capacity_cells = kv_bytes // bytes_per_token           (the rest is the remainder)
 
-`kv_cache_memory_bytes` replaces the first line, `num_cells_override` both, as in vLLM.
+`kv_cache_memory_bytes` replaces the first line, `num_cells_override` both, as in vLLM.  Engines
+that take a share of what is free, as TensorRT-LLM does, have as the first line
+``floor((card_bytes - weights_bytes - overhead_bytes) * share)``.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from wastesim.units import GIB, format_bytes
 #: Activations, graphs and everything else that is neither weights nor keys and values.
 DEFAULT_OVERHEAD_BYTES = 2 * GIB
 
+ShareOf = Literal["total", "free"]
 Basis = Literal["gpu_memory_utilization", "kv_cache_memory_bytes", "num_cells_override"]
 
 
@@ -35,11 +38,14 @@ class Budget:
     kv_bytes: int
     capacity_cells: int
     basis: Basis
+    share_of: ShareOf = "total"
 
     @property
     def usable_bytes(self) -> int:
         """What the server may use: the share of the card, rounded up as vLLM does."""
-        return math.ceil(self.card_bytes * self.gpu_memory_utilization)
+        if self.share_of == "free":
+            return self.card_bytes
+        return usable_bytes(self.card_bytes, self.gpu_memory_utilization)
 
     @property
     def remainder_bytes(self) -> int:
@@ -58,8 +64,7 @@ class Budget:
             "num_cells_override": "num_cells_override says so",
             "kv_cache_memory_bytes": f"kv_cache_memory_bytes {_bytes(self.kv_bytes)}"
             f" / {self.bytes_per_token:,} B per token",
-            "gpu_memory_utilization": f"({self._share()} - {_bytes(self.weights_bytes)} weights - "
-            f"{_bytes(self.overhead_bytes)} overhead) / {self.bytes_per_token:,} B per token",
+            "gpu_memory_utilization": f"{self._rest()} / {self.bytes_per_token:,} B per token",
         }
         return f"capacity_cells = {self.capacity_cells:,} because {reasons[self.basis]}"
 
@@ -78,7 +83,32 @@ class Budget:
         return lines
 
     def _share(self) -> str:
+        if self.share_of == "free":
+            return f"{_bytes(self.card_bytes)} card"
         return f"{_bytes(self.card_bytes)} card x {self.gpu_memory_utilization:g}"
+
+    def _rest(self) -> str:
+        taken = f"{_bytes(self.weights_bytes)} weights - {_bytes(self.overhead_bytes)} overhead"
+        rest = f"({self._share()} - {taken})"
+        free = self.share_of == "free"
+        return f"{rest} x {self.gpu_memory_utilization:g} of what is free" if free else rest
+
+
+def usable_bytes(card_bytes: int, share: float) -> int:
+    """`ceil(card_bytes * share)`, rounded up as vLLM does."""
+    return math.ceil(card_bytes * share)
+
+
+def available_bytes(
+    card_bytes: int, share: float, taken_bytes: int, share_of: ShareOf = "total"
+) -> int:
+    """Bytes left for the cache: `ceil(card * share) - taken`, or `floor((card - taken) * share)`.
+
+    Negative when what is taken is more than what may be used.
+    """
+    if share_of == "free":
+        return math.floor((card_bytes - taken_bytes) * share)
+    return usable_bytes(card_bytes, share) - taken_bytes
 
 
 def kv_budget(
@@ -90,16 +120,18 @@ def kv_budget(
     overhead_bytes: int = DEFAULT_OVERHEAD_BYTES,
     kv_cache_memory_bytes: int | None = None,
     num_cells_override: int | None = None,
+    share_of: ShareOf = "total",
 ) -> Budget:
     """The budget of one GPU; ConfigError with the numbers when not one cell is left."""
     basis: Basis = "gpu_memory_utilization"
-    kv_bytes = math.ceil(card_bytes * gpu_memory_utilization) - weights_bytes - overhead_bytes
+    taken = weights_bytes + overhead_bytes
+    kv_bytes = available_bytes(card_bytes, gpu_memory_utilization, taken, share_of)
     if num_cells_override is not None:
         basis, kv_bytes = "num_cells_override", num_cells_override * bytes_per_token
     elif kv_cache_memory_bytes is not None:
         basis, kv_bytes = "kv_cache_memory_bytes", kv_cache_memory_bytes
     terms = (card_bytes, gpu_memory_utilization, weights_bytes, overhead_bytes, bytes_per_token)
-    budget = Budget(*terms, kv_bytes, kv_bytes // bytes_per_token, basis)
+    budget = Budget(*terms, kv_bytes, kv_bytes // bytes_per_token, basis, share_of)
     return budget if budget.capacity_cells >= 1 else _refuse(budget)
 
 

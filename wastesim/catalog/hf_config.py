@@ -7,7 +7,9 @@ intermediate size, and tables `T` (1 when the embedding is also the output matri
     params = T * V * E  +  L * (2 * E * H * D  +  2 * E * G * D  +  3 * E * F)
              tables             q and output      k and v           gate, up, down
 
-Biases and norms are left out, as in the catalog: below 0.1 % of any such model.
+Biases and norms are left out, as in the catalog: below 0.1 % of any such model.  Other types
+(experts, latents, hybrids, older names of the fields) are read by `hf_general`; of a multimodal
+model its `text_config` is read.
 Nothing is guessed: what a file leaves out is an error, unless the library that wrote it
 (transformers) fixes the value for that type of model; then the note says so.
 """
@@ -19,6 +21,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from wastesim.catalog.hf_fields import Fields
+from wastesim.catalog.hf_general import read_general
 from wastesim.config.hardware import ModelGeometry, canonical_dtype
 from wastesim.errors import ConfigError, Problem
 
@@ -64,7 +68,10 @@ def is_hf_config(model: str) -> bool:
 
 def read_hf_config(path: Path) -> ModelGeometry:
     """The geometry a `config.json` describes; ConfigError naming every field that is wrong."""
-    return _Reader(path, _content(path)).geometry()
+    content = _text_part(_content(path))
+    if content.get("model_type") in TYPES and not _is_hybrid(content):
+        return _Reader(path, content).geometry()
+    return _general(path, content)
 
 
 def llama_params(model: Mapping[str, Any]) -> int:
@@ -74,6 +81,35 @@ def llama_params(model: Mapping[str, Any]) -> int:
     feed_forward = 3 * model["hidden"] * model["ffn"]
     tables = (1 if model["tied_embeddings"] else 2) * model["vocab"] * model["hidden"]
     return int(tables + model["layers"] * (attention + feed_forward))
+
+
+def _text_part(content: dict[str, Any]) -> dict[str, Any]:
+    """The language model of a multimodal one; what stands outside counts where it says more."""
+    inner = content.get("text_config")
+    if not isinstance(inner, dict) or "num_hidden_layers" in content:
+        return content
+    outer = {key: value for key, value in content.items() if key != "text_config"}
+    return outer | inner
+
+
+def _is_hybrid(content: Mapping[str, Any]) -> bool:
+    """Experts or latents in a file that calls itself Llama-like."""
+    return any(content.get(name) for name in ("num_local_experts", "num_experts", "kv_lora_rank"))
+
+
+def _general(path: Path, content: Mapping[str, Any]) -> ModelGeometry:
+    kind = content.get("model_type")
+    if not isinstance(kind, str):
+        text = f"'model_type' must be text, such as {', '.join(TYPES)} (got {kind!r})"
+        raise ConfigError([Problem(str(path), text)])
+    fields, reader = Fields(content), _Reader(path, content)
+    model = {**read_general(fields, kind), "weights_dtype": reader.dtype()}
+    problems = [*fields.problems, *reader.problems]
+    if problems:
+        raise ConfigError([Problem(str(path), text) for text in dict.fromkeys(problems)])
+    notes = ["params computed from the geometry, without biases and norms", *fields.granted]
+    words = {"source": f"config.json of a {kind} model", "note": "; ".join(dict.fromkeys(notes))}
+    return ModelGeometry.model_validate({"name": reader.name(), **model, **words})
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -102,33 +138,24 @@ class _Reader:
 
     def geometry(self) -> ModelGeometry:
         """The geometry, or ConfigError with every problem."""
-        kind = self._type()
+        kind = TYPES[self.content["model_type"]]
         model: dict[str, Any] = {ours: self._count(theirs) for ours, theirs in _COUNTS.items()}
         model["kv_heads"] = self._kv_heads(kind, model["q_heads"])
         model["head_dim"] = self._head_dim(kind, model["hidden"], model["q_heads"])
         model["tied_embeddings"] = self._flag("tie_word_embeddings", kind.tied)
         model["window_layers"] = self._window_layers(model["layers"])
         model["window"] = self._count("sliding_window") if model["window_layers"] else None
-        model["weights_dtype"] = self._dtype()
+        model["weights_dtype"] = self.dtype()
         if self.problems:
             raise ConfigError([Problem(str(self.path), text) for text in self.problems])
         model["params"] = llama_params(model)
         model["source"] = f"config.json of a {self.content['model_type']} model"
         model["note"] = "; ".join(["params without biases and norms", *self.granted])
-        return ModelGeometry.model_validate({"name": self._name(), **model})
+        return ModelGeometry.model_validate({"name": self.name(), **model})
 
-    def _name(self) -> str:
+    def name(self) -> str:
+        """The folder of a `config.json`, else the file without its ending."""
         return self.path.parent.name if self.path.stem == "config" else self.path.stem
-
-    def _type(self) -> _Type:
-        """The model's type; anything else cannot be sized, so nothing more is read."""
-        name = self.content.get("model_type")
-        if name in TYPES:
-            return TYPES[str(name)]
-        known = ", ".join(TYPES)
-        advice = "describe the model inline (layers, hidden, q_heads, ...) or take a catalog name"
-        text = f"'model_type' must be one of {known} (got {name!r}); {advice}"
-        raise ConfigError([Problem(str(self.path), text)])
 
     def _count(self, name: str) -> int:
         """A whole number, at least 1; 1 when it is not, which is never used."""
@@ -199,7 +226,7 @@ class _Reader:
             return 0
         return kinds.count("sliding_attention")
 
-    def _dtype(self) -> str:
+    def dtype(self) -> str:
         """The type of the weights; quantised ones are not sized by a number of bytes each."""
         quantised = self.content.get("quantization_config")
         if quantised is not None:
