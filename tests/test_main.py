@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import wastesim
-from wastesim.__main__ import VERBS, main
+from wastesim.__main__ import VERBS, main, module_of
 
 
 @pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
@@ -43,7 +43,7 @@ def test_an_unknown_verb_names_the_nearest(
 def test_every_verb_is_a_module_that_explains_itself(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert callable(import_module(f"wastesim.{verb}").main)
+    assert callable(import_module(module_of(verb)).main)
     with pytest.raises(SystemExit) as caught:
         main([verb, "--help"])
     assert caught.value.code == 0
@@ -58,7 +58,9 @@ def test_the_words_behind_the_verb_are_the_verbs(
     assert capsys.readouterr().err.startswith(f"error: {missing}: cannot be read")
 
 
-@pytest.mark.parametrize("module", ["wastesim", "wastesim.run"])
+@pytest.mark.parametrize(
+    "module", ["wastesim", "wastesim.run", "wastesim.workload", "wastesim.clockfit"]
+)
 def test_verbs_run_as_modules(module: str) -> None:
     command = [sys.executable, "-m", module, "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""`wastesim VERB ...`: the verbs are the modules, each also `python -m wastesim.VERB`."""
+"""`wastesim VERB ...`: each verb is also `python -m wastesim.VERB`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-#: verb -> what it is for; the module of the same name has `main(argv) -> int`.
+#: verb -> what it is for; its module has `main(argv) -> int`.
 VERBS = {
     "run": "simulate one experiment and write its report",
+    "workload": "describe a trace, a workload or an experiment's requests",
+    "clockfit": "fit the roofline clock to measured step times",
 }
+#: Modules of verbs that are called otherwise: `wastesim.workload` is a room.
+MODULES = {"workload": "describe"}
+
+
+def module_of(verb: str) -> str:
+    """The module that a verb is in."""
+    return f"wastesim.{MODULES.get(verb, verb)}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[0] not in VERBS:
         print(_unknown(words[0]), file=sys.stderr)
         return 2
-    verb: int = import_module(f"wastesim.{words[0]}").main(words[1:])
+    verb: int = import_module(module_of(words[0])).main(words[1:])
     return verb
 
 
