@@ -45,7 +45,8 @@ def count_params(fields: Fields, kind: str, shape: dict[str, int], tied: bool) -
     tables = (1 if tied else 2) * shape["vocab"] * shape["hidden"]
     if kind in _POSITIONS:
         tables += shape["max_model_len"] * shape["hidden"]
-    dense = (2 if kind in _PLAIN else 3) * shape["hidden"] * shape["ffn"]
+    width = fields.optional("intermediate_size_mlp") or shape["ffn"]
+    dense = (2 if kind in _PLAIN else 3) * shape["hidden"] * width
     attention = shape["layers"] * _attention(fields, shape)
     experts = fields.optional("experts") or 0
     if experts < 2:
@@ -75,6 +76,8 @@ def _experts(fields: Fields, shape: dict[str, int], experts: int, counted: int) 
     width = fields.optional("expert_ffn") or shape["ffn"]
     shared = (fields.optional("shared_experts") or 0) * width
     shared = max(shared, fields.optional("shared_ffn") or 0)
+    if fields.optional("intermediate_size_mlp"):  # Llama 4 always has one shared expert
+        shared = width
     return 3 * shape["hidden"] * (counted * width + shared) + shape["hidden"] * experts
 
 

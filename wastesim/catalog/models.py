@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from wastesim.catalog.gguf_model import is_gguf, read_gguf
 from wastesim.catalog.hf_config import is_hf_config, read_hf_config
 from wastesim.catalog.names import Row, lookup, unknown
 from wastesim.catalog.tables import read_table, sources
@@ -35,10 +36,20 @@ def find_model(name: str) -> ModelGeometry:
 
 
 def resolve_model(value: str | ModelGeometry) -> ModelGeometry:
-    """A geometry as it is, or the one that a name or the path of a `config.json` stands for."""
+    """A geometry as it is, or what a name, a `config.json` or a GGUF file stands for."""
     if not isinstance(value, str):
         return value
-    return read_hf_config(Path(value)) if is_hf_config(value) else find_model(value)
+    return read_model_file(Path(value)) if is_model_file(value) else find_model(value)
+
+
+def is_model_file(value: str) -> bool:
+    """Whether a model's name is the path of a file that describes one."""
+    return is_hf_config(value) or is_gguf(value)
+
+
+def read_model_file(path: Path) -> ModelGeometry:
+    """The model of a `config.json` or a GGUF file; ConfigError with all that is wrong in it."""
+    return read_gguf(path) if is_gguf(str(path)) else read_hf_config(path)
 
 
 @cache
