@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wastesim.records import SHARES, Array, Records
+from wastesim.window import OUTSIDE, sampled_tokens
 
 SCHEMA_VERSION = 1
 RESERVED = ("written", "future", "unused", "padding")
@@ -31,7 +32,7 @@ def summarize(records: Records) -> dict[str, Any]:
         "latency": latency(records),
         "throughput": throughput(records),
         "utilization": utilization(records),
-        "time": {"horizon_s": horizon_s(records), "ticks": int(ran(records).sum())},
+        "time": time(records),
         "decode": decode(records),
         "counted": records.facts.counted,
         "workload": records.facts.workload,
@@ -74,11 +75,12 @@ def exact_anchor(records: Records) -> dict[str, float | None]:
     """What `.step` and `.at_finish` must be for a contiguous reservation of S cells.
 
     step = sum o (p + (o - 1) / 2) / (S sum o), at_finish = sum (p + o - 1) / (n S), over the
-    completed requests of a run in which nothing was left unfinished; None otherwise.
+    completed requests of a whole run in which nothing was left unfinished; None otherwise.
     """
     requests, facts = records.requests, records.facts
     completed = requests["status"] == "completed"
-    if facts.policy != "contiguous" or (requests["status"] == "unfinished").any():
+    partial = facts.window or (requests["status"] == "unfinished").any()
+    if facts.policy != "contiguous" or partial:
         return {"step": None, "at_finish": None}
     p, o = requests["prompt_tokens"][completed], requests["output_tokens"][completed]
     twice_written = int((o * (2 * p + o - 1)).sum())  # o (p + (o - 1) / 2), doubled: an integer
@@ -104,22 +106,22 @@ def fragmentation(records: Records) -> dict[str, float | None]:
         "stranded_share_of_time": _ratio(
             float(dt_s[ticks["stranded"] > 0].sum()), float(dt_s.sum())
         ),
-        "largest_free_cells": _ratio(float((ticks["largest_free"] @ (dt_s * matters))), seconds),
-        "free_spans": _ratio(float((ticks["free_spans"] @ (dt_s * matters))), seconds),
+        "largest_free_cells": _ratio(float(ticks["largest_free"] @ (dt_s * matters)), seconds),
+        "free_spans": _ratio(float(ticks["free_spans"] @ (dt_s * matters)), seconds),
     }
 
 
 def scheduling(records: Records) -> dict[str, Any]:
     """Preemptions and what they cost, and what growing by copying costs."""
     rows, facts = records.requests, records.facts
-    done = rows["status"] == "completed"
+    done, lost = rows["status"] == "completed", rows["preemptions"][rows["status"] != OUTSIDE]
     scheduled = int(rows["scheduled_tokens"][done].sum())
     kept = int((rows["prompt_tokens"] + rows["generated_tokens"] - 1)[done].sum())
     return {
         "scheduler": facts.scheduler,
-        "preemptions": int(rows["preemptions"].sum()),
-        "requests_preempted": int((rows["preemptions"] > 0).sum()),
-        "preemptions_most": int(rows["preemptions"].max(initial=0)),
+        "preemptions": int(records.ticks["preempted"].sum()),
+        "requests_preempted": int((lost > 0).sum()),
+        "preemptions_most": int(lost.max(initial=0)),
         "recomputed_tokens": scheduled - kept,
         "copied_tokens": facts.copied_tokens,
         "copied_bytes": facts.copied_tokens * facts.bytes_per_token,
@@ -158,7 +160,8 @@ def requests(records: Records) -> dict[str, Any]:
         "rejected": counts["rejected"],
         "cancelled": counts["cancelled"],
         "unfinished": counts["unfinished"],
-        "truncated": int((records.requests["truncated_tokens"] > 0).sum()),
+        "outside": counts[OUTSIDE],
+        "truncated": int(((records.requests["truncated_tokens"] > 0) & (status != OUTSIDE)).sum()),
         "reasons": reasons,
     }
 
@@ -184,7 +187,8 @@ def throughput(records: Records) -> dict[str, float | None]:
     """Per second of the horizon: generated tokens, all tokens of completed requests, requests."""
     rows, span_s = records.requests, horizon_s(records)
     done = rows["status"] == "completed"
-    outputs = int(rows["generated_tokens"].sum())
+    whole = not records.facts.window
+    outputs = int(rows["generated_tokens"].sum()) if whole else sampled_tokens(records)
     total = outputs + int(rows["prompt_tokens"][done].sum())
     return {
         "output_tokens_per_s": _ratio(outputs, span_s),
@@ -211,12 +215,26 @@ def decode(records: Records) -> dict[str, Any]:
     return facts
 
 
+def time(records: Records) -> dict[str, Any]:
+    """The horizon, its steps, and the window that was measured."""
+    window = records.facts.window
+    return {
+        "horizon_s": horizon_s(records),
+        "ticks": int(ran(records).sum()),
+        "measured_from_s": window.get("begin_s"),
+        "measured_until_s": window.get("end_s"),
+    }
+
+
 def horizon_s(records: Records) -> float | None:
-    """First arrival to last completion; to the last tick's end where a run was stopped."""
+    """First arrival to last completion; to the last tick's end where a run was stopped.
+
+    Of a measured window, its length.
+    """
     rows, ticks = records.requests, records.ticks
     if not len(ticks["t_s"]):
         return None
-    begins = float(rows["arrival_s"].min())
+    begins = float(records.facts.window.get("begin_s", rows["arrival_s"].min()))
     ends = float(ticks["t_s"][-1] + ticks["dt_s"][-1])
     return ends - begins
 

@@ -24,7 +24,7 @@ class RequestRow(NamedTuple):
     """One request.  Undefined values are None: a rejected request was never admitted."""
 
     request_id: int
-    status: str  # completed | rejected | cancelled | unfinished
+    status: str  # completed | rejected | cancelled | unfinished | outside (the window)
     reason: str
     arrival_s: float
     prompt_tokens: int
@@ -109,6 +109,8 @@ class Facts:
     counted: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
     stopped_because: str = ""
+    #: The part of the run that counts, see `window`; empty for all of it.
+    window: dict[str, Any] = field(default_factory=dict)
 
 
 class _Table:
