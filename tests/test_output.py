@@ -44,7 +44,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_simulation(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
     """Counts simulations, and lets none happen."""
     calls: list[object] = []
-    monkeypatch.setattr("wastesim.result.simulate", lambda *given: calls.append(given))
+    monkeypatch.setattr("wastesim.result.run_one", lambda *given: calls.append(given))
     yield calls
     assert calls == [], "simulated before the output folder was known to be usable"
 
@@ -173,7 +173,7 @@ def test_nothing_is_left_when_the_run_fails(here: Path, monkeypatch: pytest.Monk
     def fails(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("wastesim.result.simulate", fails)
+    monkeypatch.setattr("wastesim.result.run_one", fails)
     with pytest.raises(RuntimeError, match="a bug"):
         run.main(["e.yaml", "--output", "new/out"])
     assert tree(here) == {"e.yaml"}

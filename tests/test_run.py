@@ -102,13 +102,13 @@ def test_the_experiment_that_was_read_is_the_one_that_is_saved(
     """People edit, and delete, the file while a long run is going on."""
     from wastesim import result
 
-    simulate = result.simulate
+    simulate = result.run_one
 
     def deletes(*given: object) -> object:
         (here / "e.yaml").unlink()
         return simulate(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(result, "simulate", deletes)
+    monkeypatch.setattr(result, "run_one", deletes)
     assert run.main(["e.yaml", "--output", "out", "--quiet"]) == 0
     assert (here / "out/experiment.yaml").read_text() == EXPERIMENT
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wastesim.config import Experiment
-    from wastesim.result import Result, load_experiment, simulate
+    from wastesim.result import Result, load_experiment
+    from wastesim.studies import simulate
 
 __version__ = "0.1.0"
 __all__ = ["Experiment", "Result", "__version__", "load_experiment", "simulate"]
@@ -18,7 +19,7 @@ _HOMES = {
     "Experiment": "wastesim.config",
     "load_experiment": "wastesim.result",
     "Result": "wastesim.result",
-    "simulate": "wastesim.result",
+    "simulate": "wastesim.studies",
 }
 
 

@@ -17,13 +17,14 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import wastesim
-from wastesim.config import dump_yaml
 from wastesim.errors import OutputError
-from wastesim.metrics import flat
-from wastesim.result import Result
+
+if TYPE_CHECKING:
+    from wastesim.result import Result
+    from wastesim.studies import Comparison
 
 LIBRARIES = ("numpy", "simpy", "scipy", "pandas", "matplotlib", "pydantic")
 BASE_BYTES = 8 * 2**20  # figures and page of a run of any size; measured at 2-3 MB
@@ -37,9 +38,9 @@ class ResultFolder:
     something that is not an earlier result, or the disk has no room.
     """
 
-    def __init__(self, target: Path, num_requests: int | None) -> None:
+    def __init__(self, target: Path, num_requests: int | None, runs: int = 1) -> None:
         self.target = target
-        self._needed_bytes = BASE_BYTES + BYTES_PER_REQUEST * (num_requests or 0)
+        self._needed_bytes = runs * (BASE_BYTES + BYTES_PER_REQUEST * (num_requests or 0))
         self._real = target  # without links, from the root
         self._staging = target
         self._made: list[Path] = []  # folders above the target that were not there before
@@ -70,37 +71,16 @@ class ResultFolder:
     ) -> None:
         self._discard()
 
-    def write(self, result: Result, source: str, command: Sequence[str]) -> list[str]:
+    def write(self, result: Result | Comparison, source: str, command: Sequence[str]) -> list[str]:
         """Write numbers, then pictures, then put all in place; returns warnings."""
-        from wastesim.report import write_report
+        from wastesim.studies.saving import save
 
-        resolved, provenance = dump_yaml(result.experiment.to_tree()), _provenance(result, command)
         try:
-            self._write_numbers(result, source, resolved, provenance)
-            warnings = write_report(
-                result.records,
-                result.summary,
-                self._staging,
-                resolved=resolved,
-                provenance=provenance,
-                figures=result.experiment.output.figures,
-            )
+            warnings = save(result, self._staging, source, _provenance(result, command))
             self._put_in_place()
         except OSError as error:
             raise OutputError(f"{self.target}: writing failed ({error.strerror})") from error
         return warnings
-
-    def _write_numbers(
-        self, result: Result, source: str, resolved: str, provenance: dict[str, Any]
-    ) -> None:
-        here = self._staging
-        (here / "experiment.yaml").write_text(source, encoding="utf-8")
-        (here / "resolved.yaml").write_text(resolved, encoding="utf-8")
-        _write_json(here / "run.json", provenance)
-        _write_json(here / "summary.json", result.summary)
-        _write_summary_csv(here / "summary.csv", result.summary)
-        if result.experiment.output.records == "full":
-            result.records.save(here)
 
     def _put_in_place(self) -> None:
         old = self._real.with_name(f".{self._real.name}.old-{os.getpid()}")
@@ -155,17 +135,7 @@ def _holds_results(folder: Path) -> bool:
     return isinstance(content, dict) and "wastesim" in content
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _write_summary_csv(path: Path, summary: dict[str, Any]) -> None:
-    import pandas as pd
-
-    pd.DataFrame([flat(summary)]).to_csv(path, index=False, lineterminator="\n")
-
-
-def _provenance(result: Result, command: Sequence[str]) -> dict[str, Any]:
+def _provenance(result: Result | Comparison, command: Sequence[str]) -> dict[str, Any]:
     return {
         "wastesim": wastesim.__version__,
         "command": " ".join(command),
@@ -176,7 +146,7 @@ def _provenance(result: Result, command: Sequence[str]) -> dict[str, Any]:
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in LIBRARIES},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "interrupted": result.records.facts.interrupted,
+        "interrupted": result.interrupted,
     }
 
 

@@ -17,10 +17,14 @@ REDRAW_S = 0.1
 
 
 class Progress(Observer):
-    """Counts ended requests; the first Ctrl-C asks the run to stop, a second one kills it."""
+    """Counts ended requests; the first Ctrl-C asks the run to stop, a second one kills it.
 
-    def __init__(self, num_requests: int | None, *, quiet: bool) -> None:
-        self._total = num_requests
+    With another noun than requests it counts what it is `told` instead.
+    """
+
+    def __init__(self, total: int | None, *, quiet: bool, noun: str = "requests") -> None:
+        self._total = total
+        self._noun = noun
         self._ended = 0
         self._stop = False
         self._bar: Any = None
@@ -59,7 +63,14 @@ class Progress(Observer):
 
     def request(self, row: RequestRow) -> None:
         """One more has ended."""
-        self._ended += 1
+        if self._noun == "requests":
+            self._ended += 1
+
+    def told(self, name: str, done: int) -> None:
+        """So many are done, the latest of that name."""
+        self._ended = done
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, state=f"{name} is done")
 
     def should_stop(self) -> bool:
         """After Ctrl-C."""
@@ -78,7 +89,7 @@ class Progress(Observer):
         from rich.progress import Progress as Bar
 
         columns = (
-            TextColumn("requests"),
+            TextColumn(self._noun),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
@@ -86,4 +97,4 @@ class Progress(Observer):
         )
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
         self._bar.start()
-        self._task = self._bar.add_task("requests", total=self._total, state="")
+        self._task = self._bar.add_task(self._noun, total=self._total, state="")

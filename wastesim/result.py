@@ -1,4 +1,4 @@
-"""The same flow from Python: ``wastesim.simulate(experiment) -> Result``."""
+"""One run from Python: an experiment in, a `Result` out (`wastesim.studies` has the studies)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from wastesim import metrics
 from wastesim.catalog import check_names, resolve_model
 from wastesim.catalog.hf_config import is_hf_config
 from wastesim.config import Check, Experiment, Override, check_document, load_document
+from wastesim.config.compare import variant_problems
 from wastesim.config.hardware import ModelGeometry
-from wastesim.config.validation import did_you_mean
 from wastesim.config.yaml_reader import KeyPath
 from wastesim.records import Records
+from wastesim.window import within
 from wastesim.workload import check_workload
 
 if TYPE_CHECKING:
@@ -30,14 +31,22 @@ def check_decode(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     name = decode.get("model") if isinstance(decode, Mapping) else None
     if not isinstance(name, str):
         return
-    from wastesim.decode import decode_models
+    from wastesim.decode import model_problem
 
-    if name not in decode_models():
-        known = list(decode_models())
-        yield ("decode", "model"), f"must be one of {', '.join(known)}{did_you_mean(name, known)}"
+    problem = model_problem(name)
+    if problem:
+        yield ("decode", "model"), problem
 
 
-CHECKS: tuple[Check, ...] = (check_names, check_workload, check_decode)
+ALONE: tuple[Check, ...] = (check_names, check_workload, check_decode)
+
+
+def check_variants(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """What is wrong with the variants of a comparison."""
+    return variant_problems(tree, Experiment, ALONE)
+
+
+CHECKS: tuple[Check, ...] = (*ALONE, check_variants)
 
 
 def load_experiment(
@@ -57,15 +66,19 @@ def _self_contained(model: str | ModelGeometry) -> str | ModelGeometry:
     return resolve_model(model) if isinstance(model, str) and is_hf_config(model) else model
 
 
-def simulate(
-    experiment: Experiment | str | Path | Mapping[str, Any], observer: Observer | None = None
-) -> Result:
-    """Run one experiment: an `Experiment`, the path of a YAML file, or its mapping."""
+def run_one(experiment: Experiment, observer: Observer | None = None) -> Result:
+    """Run one experiment, and leave out what is not to be measured."""
     from wastesim.engine import run
+    from wastesim.until import Until
 
-    if not isinstance(experiment, Experiment):
-        experiment = load_experiment(experiment)
-    return Result(experiment, run(experiment, observer))
+    measure = experiment.measure
+    if measure is None:
+        return Result(experiment, run(experiment, observer))
+    watch = Until(measure.until_s, observer)
+    records = run(experiment, watch)
+    if watch.reached:  # the end that was asked for is not an interruption
+        records.facts.interrupted, records.facts.stopped_because = False, ""
+    return Result(experiment, within(records, measure.from_s, measure.until_s))
 
 
 @dataclass(frozen=True)
@@ -74,6 +87,11 @@ class Result:
 
     experiment: Experiment
     records: Records
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self.records.facts.interrupted
 
     @cached_property
     def summary(self) -> dict[str, Any]:

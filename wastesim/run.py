@@ -11,11 +11,16 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wastesim.errors import WastesimError
 from wastesim.output import ResultFolder
 from wastesim.progress import Progress
+from wastesim.result import Result
+
+if TYPE_CHECKING:
+    from wastesim.config import Experiment
+    from wastesim.studies import Comparison
 
 INTERRUPTED = 130
 
@@ -68,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     """Load, check the output folder, simulate, write."""
-    from wastesim.result import load_experiment, simulate
+    from wastesim.result import load_experiment
 
     overrides = list(options.overrides)
     overrides += [] if options.seed is None else [f"seed={options.seed}"]
@@ -76,16 +81,38 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     experiment = load_experiment(options.experiment, overrides)
     source = options.experiment.read_text(encoding="utf-8-sig")
     target = options.output or _default_folder(experiment.name, experiment.digest)
-    with ResultFolder(target, experiment.workload.num_requests) as folder:
-        with Progress(experiment.workload.num_requests, quiet=options.quiet) as progress:
-            result = simulate(experiment, progress)
+    runs = len(experiment.compare or [None])
+    with ResultFolder(target, experiment.workload.num_requests, runs) as folder:
+        result = _simulate(experiment, quiet=options.quiet)
         for warning in folder.write(result, source, command):
             print(f"warning: {warning}", file=sys.stderr)
     if not options.quiet:
+        _print_summary(result, target)
+    return INTERRUPTED if result.interrupted else 0
+
+
+def _simulate(experiment: Experiment, *, quiet: bool) -> Result | Comparison:
+    from wastesim.result import run_one
+    from wastesim.studies.comparison import compare
+    from wastesim.studies.parallel import usual_workers
+
+    if experiment.study != "comparison":
+        with Progress(experiment.workload.num_requests, quiet=quiet) as progress:
+            return run_one(experiment, progress)
+    workers = usual_workers(experiment)
+    with Progress(len(experiment.compare or ()), quiet=quiet, noun="variants") as progress:
+        return compare(experiment, progress, workers=workers, told=progress.told)
+
+
+def _print_summary(result: Result | Comparison, target: Path) -> None:
+    if isinstance(result, Result):
         from wastesim.report.terminal import print_summary
 
         print_summary(result.summary, result.records, target)
-    return INTERRUPTED if result.records.facts.interrupted else 0
+    else:
+        from wastesim.report.comparison_terminal import print_comparison
+
+        print_comparison(result.parts(), result.missing, target)
 
 
 class _PrintSchema(argparse.Action):

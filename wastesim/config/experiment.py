@@ -7,11 +7,20 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
 
 from wastesim.config.base import Frozen
 from wastesim.config.clients import Clients
+from wastesim.config.compare import Variants, variant_tree
 from wastesim.config.hardware import Gpu, ModelGeometry
+from wastesim.config.measure import Measure
 from wastesim.config.quantities import whole
 from wastesim.config.server import DecodingRules, Output, Server
 from wastesim.config.workload import Workload
@@ -40,7 +49,7 @@ class Experiment(DecodingRules):
     """What to simulate.  `model` and `gpu` are catalog names or inline descriptions."""
 
     name: str = "experiment"
-    study: Literal["allocation"] = "allocation"
+    study: Literal["allocation", "comparison"] = "allocation"
     seed: Annotated[int, BeforeValidator(whole), Field(ge=0)] = 0
     model: ModelChoice
     gpu: GpuChoice
@@ -48,6 +57,10 @@ class Experiment(DecodingRules):
     clients: Clients = Clients()
     server: Server
     output: Output = Output()
+    #: The part of simulated time that counts; all of it if not given.
+    measure: Measure | None = None
+    #: The variants of `study: comparison`.
+    compare: Variants | None = None
 
     @field_validator("name")
     @classmethod
@@ -60,6 +73,23 @@ class Experiment(DecodingRules):
                 f" at most {_LONGEST_NAME} characters"
             )
         return value
+
+    @model_validator(mode="after")
+    def _compares_something(self) -> Experiment:
+        if self.study == "comparison" and self.compare is None:
+            raise ValueError("'study' comparison needs 'compare': its variants")
+        if self.study != "comparison" and self.compare is not None:
+            raise ValueError("'compare' needs 'study: comparison'")
+        return self
+
+    @property
+    def variants(self) -> dict[str, Experiment]:
+        """The experiments of a comparison by name, in order; of any other study none."""
+        tree, compare = self.to_tree(), self.compare or {}
+        return {
+            name: Experiment.model_validate(variant_tree(tree, name, changes))
+            for name, changes in compare.items()
+        }
 
     @property
     def digest(self) -> str:

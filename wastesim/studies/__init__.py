@@ -1,1 +1,37 @@
-"""Placeholder docstring, replaced by the room."""
+"""What `study:` names.  `simulate` runs whichever an experiment asks for.
+
+============== ==================================================================
+`allocation`   one run: a `Result`
+`comparison`   the same requests under several variants: a `Comparison` of Results
+============== ==================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wastesim.config import Experiment
+from wastesim.result import Result, load_experiment, run_one
+from wastesim.studies.comparison import Comparison, compare
+
+if TYPE_CHECKING:
+    from wastesim.engine import Observer
+
+__all__ = ["Comparison", "Result", "compare", "load_experiment", "simulate"]
+
+
+def simulate(
+    experiment: Experiment | str | Path | Mapping[str, Any], observer: Observer | None = None
+) -> Any:
+    """Run an experiment: an `Experiment`, the path of a YAML file, or its mapping.
+
+    Gives a `Result`, or with `study: comparison` a `Comparison`, whose `results` has a `Result`
+    per variant, by name and in order.
+    """
+    if not isinstance(experiment, Experiment):
+        experiment = load_experiment(experiment)
+    if experiment.study == "comparison":
+        return compare(experiment, observer)
+    return run_one(experiment, observer)

@@ -1,0 +1,79 @@
+"""What a result folder holds: of one run, or of a comparison with a folder per variant."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from wastesim.config import dump_yaml
+from wastesim.metrics import flat
+from wastesim.result import Result
+from wastesim.studies.comparison import Comparison
+
+
+def save(
+    result: Result | Comparison, folder: Path, source: str, provenance: dict[str, Any]
+) -> list[str]:
+    """Write everything into `folder`, numbers before pictures; returns warnings."""
+    (folder / "experiment.yaml").write_text(source, encoding="utf-8")
+    if isinstance(result, Comparison):
+        return _save_comparison(result, folder, provenance)
+    return _save_run(result, folder, provenance)
+
+
+def _save_run(result: Result, folder: Path, provenance: dict[str, Any]) -> list[str]:
+    import pandas as pd
+
+    from wastesim.report import write_report
+
+    output = result.experiment.output
+    resolved = _save_common(result, folder, provenance)
+    _write_table(pd.DataFrame([flat(result.summary)]), folder)
+    if output.records == "full":
+        result.records.save(folder)
+    return write_report(
+        result.records,
+        result.summary,
+        folder,
+        resolved=resolved,
+        provenance=provenance,
+        figures=output.figures,
+    )
+
+
+def _save_comparison(result: Comparison, folder: Path, provenance: dict[str, Any]) -> list[str]:
+    from wastesim.report.comparison import write_comparison
+
+    resolved = _save_common(result, folder, provenance)
+    _write_table(result.table(), folder)
+    warnings: list[str] = []
+    for name, run in result.results.items():
+        inner = folder / "variants" / name
+        inner.mkdir(parents=True)
+        found = _save_run(run, inner, {**provenance, "variant": name})
+        warnings += [f"in variant '{name}', {warning}" for warning in found]
+    return warnings + write_comparison(
+        result.parts(),
+        folder,
+        missing=result.missing,
+        resolved=resolved,
+        provenance=provenance,
+        figures=result.experiment.output.figures,
+    )
+
+
+def _save_common(result: Result | Comparison, folder: Path, provenance: dict[str, Any]) -> str:
+    resolved = dump_yaml(result.experiment.to_tree())
+    (folder / "resolved.yaml").write_text(resolved, encoding="utf-8")
+    _write_json(folder / "run.json", provenance)
+    _write_json(folder / "summary.json", result.summary)
+    return resolved
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _write_table(frame: Any, folder: Path) -> None:
+    frame.to_csv(folder / "summary.csv", index=False, lineterminator="\n")
