@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from wastesim.report.figures import Drawn
 
+TEMPLATES = ("report.html", "report.md", "comparison.html", "comparison.md")
+
 
 def html_page(content: Content, pictures: Sequence[Drawn], warnings: Sequence[str]) -> str:
     """One offline file: style, pictures and words inline, nothing fetched."""
-    sheet = _read("style.css").replace("/*light*/", variables("light"))
-    sheet = sheet.replace("/*dark*/", variables("dark")).replace("/*figures*/", dark_rules())
     return (
-        _environment(escape=True)
+        environment(escape=True)
         .get_template("report.html")
         .render(
             page=content,
             pictures=pictures,
             warnings=warnings,
-            sheet=sheet,
+            sheet=style_sheet(),
             shares=list(SHARE_TONES),
         )
     )
@@ -35,15 +35,22 @@ def html_page(content: Content, pictures: Sequence[Drawn], warnings: Sequence[st
 
 def markdown_page(content: Content, pictures: Sequence[Drawn], warnings: Sequence[str]) -> str:
     """The same words for a code host, with figures by relative path."""
-    template = _environment(escape=False).get_template("report.md")
+    template = environment(escape=False).get_template("report.md")
     return template.render(page=content, pictures=pictures, warnings=warnings)
 
 
+def style_sheet() -> str:
+    """The style of every page, with the palette in it."""
+    sheet = _read("style.css").replace("/*light*/", variables("light"))
+    return sheet.replace("/*dark*/", variables("dark")).replace("/*figures*/", dark_rules())
+
+
 @cache
-def _environment(*, escape: bool) -> Environment:
+def environment(*, escape: bool) -> Environment:
+    """The templates beside this file."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
-    loader = DictLoader({name: _read(f"{name}.jinja") for name in ("report.html", "report.md")})
+    loader = DictLoader({name: _read(f"{name}.jinja") for name in TEMPLATES})
     made = Environment(
         loader=loader,
         autoescape=escape,

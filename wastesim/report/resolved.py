@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from wastesim.errors import ConfigError
 
@@ -23,3 +24,23 @@ def element_bytes(resolved: str) -> int | None:
         return dtype_bytes(tree["server"]["kv_cache_dtype"])
     except (ConfigError, KeyError, TypeError, ValueError):
         return None
+
+
+def compared(resolved: str) -> dict[str, dict[str, Any]]:
+    """The variants of a comparison and what each changes; none for any other text."""
+    variants = _tree(resolved).get("compare")
+    return dict(variants) if isinstance(variants, dict) else {}
+
+
+def named(resolved: str) -> str:
+    """The experiment's name; empty when the text does not say."""
+    return str(_tree(resolved).get("name", ""))
+
+
+def _tree(resolved: str) -> dict[str, Any]:
+    from wastesim.config.yaml_reader import parse_yaml
+
+    try:
+        return parse_yaml(resolved, "resolved.yaml", Path()).tree
+    except ConfigError:
+        return {}

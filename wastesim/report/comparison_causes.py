@@ -1,0 +1,59 @@
+"""Why a variant's memory is not written, in words: its largest share that holds no token.
+
+The words are the PagedAttention paper's where it has them: internal and external fragmentation,
+and reservation.
+"""
+
+from __future__ import annotations
+
+from wastesim.records import Records
+from wastesim.report.comparison_parts import Part
+from wastesim.report.text import percent
+
+LITTLE = 0.95
+#: A largest free span below this part of the free cells: memory is in pieces.
+IN_PIECES = 0.75
+
+
+def cause(part: Part) -> str:
+    """`internal: lengths over-estimated, 57.7 % of the pool`; empty when nothing ran."""
+    written = part.shares["written"]
+    if written is None:
+        return ""
+    lost = {name: share or 0.0 for name, share in part.shares.items() if name != "written"}
+    most = max(lost, key=lambda name: lost[name])
+    if not lost[most]:
+        return "nothing is lost"
+    words = f"{_words(most, part.records)}, {percent(lost[most])} of the pool"
+    return f"little is lost; most of it {words}" if written >= LITTLE else words
+
+
+def _words(share: str, records: Records) -> str:
+    if share == "stranded":
+        return _external(records)
+    if share == "idle":
+        return _idle(records)
+    return {
+        "future": "reservation: held for tokens still to come",
+        "unused": "internal: lengths over-estimated",
+        "padding": "rounding: requests rounded up to the allocator's chunks",
+    }[share]
+
+
+def _external(records: Records) -> str:
+    """Free cells that the head of the queue could not use: cut up, or simply too few."""
+    ticks = records.ticks
+    short = (ticks["stranded"] > 0) & (ticks["largest_free"] >= 0)
+    free = int(ticks["stranded"][short].sum())
+    if free and int(ticks["largest_free"][short].sum()) < IN_PIECES * free:
+        return "external: free memory too cut up for the next request"
+    return "external: too little free memory for the next request"
+
+
+def _idle(records: Records) -> str:
+    ticks = records.ticks
+    free = float(ticks["idle"] @ ticks["dt_s"])
+    queued = float((ticks["idle"] * (ticks["waiting"] > 0)) @ ticks["dt_s"])
+    if 2 * queued > free:
+        return "idle: free, but the next request may not run yet (max_num_seqs or token budget)"
+    return "idle: free, and no request waits for it"
