@@ -14,6 +14,7 @@ from wastesim.errors import OutputError
 from wastesim.eventlog import EventLog
 from wastesim.records import RequestRow, TickRow
 from wastesim.request import Request
+from wastesim.run import main
 
 TREE = {
     "model": {"layers": 1, "hidden": 8, "q_heads": 1, "kv_heads": 1, "head_dim": 1, "params": 1000},
@@ -132,11 +133,60 @@ def fill() -> None:
             log.happened("arrived", 0.0, Request(number, 0.0, 1, 1), 0)
 
 
+EXPERIMENT = """\
+model: {layers: 1, hidden: 8, q_heads: 1, kv_heads: 1, head_dim: 1, params: 1000}
+gpu: {memory: 4 GiB, bandwidth: 1 GB/s, flops: 1 GFLOP/s}
+workload: {lengths: {prompt: 3, output: 4}, num_requests: 3}
+server: {max_model_len: 16, kv_cache_memory_bytes: 400}
+decode: {engine: none}
+clock: {kind: fixed, step_s: 1}
+output: {figures: false}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with one experiment in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.yaml").write_text(EXPERIMENT)
+    return tmp_path
+
+
+def test_the_verb_prints_the_log_before_the_answer(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["e.yaml", "--output", "out", "--trace"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("request 0 arrives: 3 prompt tokens, 4 output tokens")
+    assert len([line for line in lines if "completes after 4 output tokens" in line]) == 3
+    assert "tick of" not in "".join(lines)
+
+
+def test_the_verb_logs_to_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--output", "out", "--trace", "log.txt", "--trace-ticks", "--quiet"]
+    assert main(["e.yaml", *words]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert (here / "log.txt").read_text().count("tick of") == 4
+
+
+def test_a_measured_part_is_logged_as_well(here: Path) -> None:
+    words = ["--output", "out", "--trace", "log.txt", "--quiet"]
+    assert main(["e.yaml", *words, "--set", "measure.until_s=2"]) == 0
+    assert (here / "log.txt").read_text().count("is admitted") == 3
+
+
+def test_a_comparison_has_no_log(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--set", "study=comparison", "--set", "compare=[contiguous, paged]", "--trace"]
+    assert main(["e.yaml", *words]) == 2
+    assert capsys.readouterr().err.startswith("error: --trace: follows one run")
+
+
 PIPED = """
 import sys
 from wastesim.engine import Observer
 from wastesim.eventlog import EventLog
 from wastesim.request import Request
+from wastesim.run import main
 
 with EventLog("-", Observer()) as log:
     for number in range(100_000):

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wastesim.errors import WastesimError
+from wastesim.errors import ConfigError, WastesimError
 from wastesim.output import ResultFolder
 from wastesim.progress import Progress
 from wastesim.result import Result
@@ -54,6 +54,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--schema", action=_PrintSchema, help="print a JSON Schema of experiments and exit"
     )
+    made.add_argument(
+        "--trace",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="log arrivals, admissions, preemptions and ends, one per line (to the terminal)",
+    )
+    made.add_argument("--trace-ticks", action="store_true", help="log every tick too")
     made.add_argument("--quiet", action="store_true", help="print nothing but errors")
     return made
 
@@ -83,7 +91,10 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     target = options.output or _default_folder(experiment.name, experiment.digest)
     runs = len(experiment.compare or [None])
     with ResultFolder(target, experiment.workload.num_requests, runs) as folder:
-        result = _simulate(experiment, quiet=options.quiet)
+        if options.trace is None and not options.trace_ticks:
+            result = _simulate(experiment, quiet=options.quiet)
+        else:
+            result = _traced(experiment, options)
         for warning in folder.write(result, source, command):
             print(f"warning: {warning}", file=sys.stderr)
     if not options.quiet:
@@ -102,6 +113,22 @@ def _simulate(experiment: Experiment, *, quiet: bool) -> Result | Comparison:
     workers = usual_workers(experiment)
     with Progress(len(experiment.compare or ()), quiet=quiet, noun="variants") as progress:
         return compare(experiment, progress, workers=workers, told=progress.told)
+
+
+def _traced(experiment: Experiment, options: argparse.Namespace) -> Result:
+    """One run with a log of what happens; there is no bar where the log is printed."""
+    from wastesim.eventlog import EventLog
+    from wastesim.result import run_one
+
+    if experiment.study == "comparison":
+        raise ConfigError("--trace: follows one run, and a comparison has several")
+    target = options.trace or "-"
+    quiet = options.quiet or target == "-"
+    with (
+        Progress(experiment.workload.num_requests, quiet=quiet) as progress,
+        EventLog(target, progress, ticks=options.trace_ticks) as log,
+    ):
+        return run_one(experiment, log)
 
 
 def _print_summary(result: Result | Comparison, target: Path) -> None:

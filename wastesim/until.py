@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from wastesim.engine import Observer
+from wastesim.engine.observer import Happening
 from wastesim.records import RequestRow, TickRow
+from wastesim.request import Request
 
 
 class Until(Observer):
@@ -13,6 +15,10 @@ class Until(Observer):
         self._until_s = until_s
         self._others = observer or Observer()
         self.reached = False
+
+    def happened(self, what: Happening, t_s: float, request: Request, cells: int) -> None:
+        """Pass on."""
+        self._others.happened(what, t_s, request, cells)
 
     def tick(self, row: TickRow) -> None:
         """Look at the time."""
