@@ -12,6 +12,7 @@ from wastesim import metrics
 from wastesim.catalog import check_names, resolve_model
 from wastesim.catalog.hf_config import is_hf_config
 from wastesim.config import Check, Experiment, Override, check_document, load_document
+from wastesim.config.cells import cell_problems, with_absolute_values
 from wastesim.config.compare import variant_problems
 from wastesim.config.hardware import ModelGeometry
 from wastesim.config.yaml_reader import KeyPath
@@ -46,7 +47,12 @@ def check_variants(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     return variant_problems(tree, Experiment, ALONE)
 
 
-CHECKS: tuple[Check, ...] = (*ALONE, check_variants)
+def check_cells(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """What is wrong with the cells of a sweep, or the values of a search."""
+    return cell_problems(tree, Experiment, ALONE)
+
+
+CHECKS: tuple[Check, ...] = (*ALONE, check_variants, check_cells)
 
 
 def load_experiment(
@@ -57,7 +63,8 @@ def load_experiment(
     Raises ConfigError with every problem, each with its file, line and column.
     """
     parsed, problems = Override.parse_all(overrides)
-    experiment = check_document(load_document(source, parsed), CHECKS, problems)
+    document = with_absolute_values(load_document(source, parsed))
+    experiment = check_document(document, CHECKS, problems)
     return experiment.model_copy(update={"model": _self_contained(experiment.model)})
 
 

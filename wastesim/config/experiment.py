@@ -22,7 +22,10 @@ from wastesim.config.compare import Variants, variant_tree
 from wastesim.config.hardware import Gpu, ModelGeometry
 from wastesim.config.measure import Measure
 from wastesim.config.quantities import whole
+from wastesim.config.search import Search
 from wastesim.config.server import DecodingRules, Output, Server
+from wastesim.config.statistics import Statistics
+from wastesim.config.sweep import Sweep
 from wastesim.config.workload import Workload
 
 
@@ -61,6 +64,11 @@ class Experiment(DecodingRules):
     measure: Measure | None = None
     #: The variants of `study: comparison`.
     compare: Variants | None = None
+    #: How sure intervals are, and which requests are good.
+    statistics: Statistics | None = None
+    #: Many settings of one experiment, or the setting that is looked for.
+    sweep: Sweep | None = None
+    search: Search | None = None
 
     @field_validator("name")
     @classmethod
@@ -80,6 +88,15 @@ class Experiment(DecodingRules):
             raise ValueError("'study' comparison needs 'compare': its variants")
         if self.study != "comparison" and self.compare is not None:
             raise ValueError("'compare' needs 'study: comparison'")
+        return self
+
+    @model_validator(mode="after")
+    def _varies_one_way(self) -> Experiment:
+        if self.sweep is not None and self.search is not None:
+            raise ValueError("'search' must be alone: a file has a 'sweep' or a 'search'")
+        varies = "sweep" if self.sweep else "search" if self.search else ""
+        if varies and self.study != "allocation":
+            raise ValueError(f"'study' must be allocation with a '{varies}' (got {self.study})")
         return self
 
     @property

@@ -1,0 +1,106 @@
+"""The experiments that a sweep or a search is made of, and what is wrong with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from wastesim.config.compare import laid_over, nested
+from wastesim.config.paths import NAME_OR_PATH_KEYS, PATH_KEYS, replaced
+from wastesim.config.search import KEY as SEARCH
+from wastesim.config.search import Search
+from wastesim.config.sweep import KEY as SWEEP
+from wastesim.config.sweep import Change, Sweep, written_cells
+from wastesim.config.validation import describe, problems_of
+from wastesim.config.yaml_reader import Document, KeyPath
+
+#: Cells looked at before anything runs; in larger sweeps the others tell when they run.
+MOST_CHECKED = 1000
+
+
+def cell_tree(tree: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The experiment that one cell is: the whole one with its values, varying nothing."""
+    whole: dict[str, Any] = laid_over(tree, nested(values))
+    return {key: value for key, value in whole.items() if key not in (SWEEP, SEARCH)}
+
+
+def cell_problems(
+    tree: Mapping[str, Any], model: type[BaseModel], checks: Any
+) -> Iterator[tuple[KeyPath, str]]:
+    """What is wrong with cells and not with the experiment itself; each place and text once."""
+    alone = _found(cell_tree(tree, {}), model, checks)
+    told: set[tuple[KeyPath, str]] = set()
+    for changes in islice(_written(tree), MOST_CHECKED):
+        values = {change.key: change.value for change in changes}
+        for path, text in _found(cell_tree(tree, values), model, checks).items():
+            place = _place(changes, path)
+            if alone.get(path) != text and (place, text) not in told:
+                told.add((place, text))
+                yield place, f"in a cell, {text}"
+
+
+def with_absolute_values(document: Document) -> Document:
+    """The document with relative paths among swept values made absolute, as all others are."""
+    tree = document.tree
+    for design in ("grid", "zip"):
+        for path in (*PATH_KEYS, *NAME_OR_PATH_KEYS):
+            place = (SWEEP, design, ".".join(map(str, path)))
+            values = document.value(place)
+            if isinstance(values, list):
+                made = [_absolute(path, value, document) for value in values]
+                tree = replaced(tree, place, made)
+    return replace(document, tree=tree)
+
+
+def _absolute(path: KeyPath, value: Any, document: Document) -> Any:
+    endings = NAME_OR_PATH_KEYS.get(path, ("",))
+    if not isinstance(value, str) or not value.lower().endswith(endings):
+        return value
+    return os.path.normpath(document.base / value)
+
+
+def _written(tree: Mapping[str, Any]) -> Iterator[tuple[Change, ...]]:
+    """The changes of every cell that is written out; none where that is told elsewhere."""
+    try:
+        if SWEEP in tree:
+            yield from written_cells(TypeAdapter(Sweep).validate_python(tree[SWEEP]))
+        if SEARCH in tree:
+            search = TypeAdapter(Search).validate_python(tree[SEARCH])
+            where = "among" if search.among is not None else "between"
+            for index, value in enumerate(search.written()):
+                yield (Change((SEARCH, where, index), search.key, value),)
+    except ValidationError:
+        return
+
+
+def _place(changes: tuple[Change, ...], path: KeyPath) -> KeyPath:
+    """Where the value of the changed key stands that `path` is of; else the first one's."""
+    dotted = ".".join(map(str, path))
+    for change in changes:
+        inside = dotted.startswith(f"{change.key}.") or change.key.startswith(f"{dotted}.")
+        if dotted == change.key or inside:
+            return change.place
+    return changes[0].place if changes else path
+
+
+def _found(tree: dict[str, Any], model: type[BaseModel], checks: Any) -> dict[KeyPath, str]:
+    """Every problem of one experiment by its key."""
+    from pathlib import Path
+
+    document = Document(tree, "", Path())
+    texts: dict[KeyPath, str] = {}
+    try:
+        model.model_validate(tree)
+    except ValidationError as error:
+        found = problems_of(error, document, (), model)
+        texts = {path: problem.message for path, problem in found.items()}
+    for check in checks:
+        for path, text in check(tree):
+            must = text.startswith("must")
+            texts.setdefault(path, describe(path, text, document.value(path)) if must else text)
+    return texts
