@@ -199,3 +199,10 @@ def test_a_mix_may_name_shipped_workloads() -> None:
     assert "50 % ShareGPT" in made.describe()
     prompt, _ = lengths(made.requests())
     assert (prompt == 9999).mean() == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_negative_binomial_too_long_for_a_table_is_inverted_all_the_same() -> None:
+    exact = stats.nbinom(0.5, 0.5 / 1_000_000.5)
+    u = np.array([0.1, 0.5, 0.99])
+    drawn_at = law(kind="negative_binomial", r=0.5, mean=1_000_000.0).quantile(u)
+    assert drawn_at == pytest.approx(exact.ppf(u), rel=1e-9)

@@ -111,16 +111,17 @@ def on_off_times(shape: OnOff, unit: Iterator[Floats], rng: Generator) -> Iterat
     """When the integral of a rate that switches reaches the blocks of `unit`."""
     reached, times = np.zeros(1), np.zeros(1)
     for block in unit:
-        while reached[-1] <= block[-1]:
-            more_reached, more_times = _phases(shape, rng)
-            reached = np.append(reached, reached[-1] + more_reached)
-            times = np.append(times, times[-1] + more_times)
+        chunks = [(reached, times)]
+        while chunks[-1][0][-1] <= block[-1]:
+            (so_far, now), (more, later) = chunks[-1], _phases(shape, rng)
+            chunks.append((so_far[-1] + more, now[-1] + later))
+        reached, times = (np.concatenate(column) for column in zip(*chunks, strict=True))
         yield _between(block, reached, times)
         done = max(int(np.searchsorted(reached, block[-1], side="right")) - 1, 0)
         reached, times = reached[done:], times[done:]
 
 
-def _phases(shape: OnOff, rng: Generator, pairs: int = 256) -> tuple[Floats, Floats]:
+def _phases(shape: OnOff, rng: Generator, pairs: int = 1024) -> tuple[Floats, Floats]:
     """(integral of the rate, time) at the ends of the next phases, both from 0."""
     lengths = np.tile([shape.on_s, shape.off_s], pairs)
     if shape.random:

@@ -17,6 +17,8 @@ from wastesim.workload.pairs import MOST_TOKENS, Floats
 
 #: Share of a law that may lie beyond the end of its table.
 _BEYOND = 1e-13
+_LONGEST = 2**20
+Function = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +47,42 @@ def zipf_table(exponent: float, least: int, most: int) -> ChanceTable:
     return ChanceTable(least, below / below[-1])
 
 
+@dataclass(frozen=True, eq=False)
+class NegativeBinomialLaw:
+    """Failures before the `r`-th success of chance `p`; tabulated when it is first drawn from."""
+
+    r: float
+    p: float
+
+    def cdf(self, k: Floats) -> Floats:
+        """The chance of at most `k`."""
+        return np.asarray(betainc(self.r, np.maximum(k, 0.0) + 1, self.p))
+
+    def quantile(self, u: Floats) -> Floats:
+        """The smallest number whose chance of not being exceeded is at least `u`."""
+        table = negative_binomial_table(self.r, self.p)
+        return invert(self.cdf, u) if table is None else table.quantile(u)
+
+
 @lru_cache(maxsize=8)
-def negative_binomial_table(r: float, p: float) -> ChanceTable:
-    """The negative binomial up to where next to nothing is left (at most 2**24 tokens)."""
+def negative_binomial_table(r: float, p: float) -> ChanceTable | None:
+    """The law up to where next to nothing is left; None when that takes too long a table."""
     size = 1024
-    while size < 2**24 and 1 - betainc(r, size, p) > _BEYOND:
+    while 1 - betainc(r, size, p) > _BEYOND:
         size *= 2
+        if size > _LONGEST:
+            return None
     return ChanceTable(0, betainc(r, np.arange(1.0, size + 1), p))
+
+
+def invert(cdf: Function, u: Floats) -> Floats:
+    """The smallest whole numbers at which `cdf` is at least `u`, by bisection."""
+    low, high = np.zeros(u.shape), np.full(u.shape, float(MOST_TOKENS))
+    while (high - low > 0.5).any():
+        middle = np.floor((low + high) / 2)
+        enough = cdf(middle) >= u
+        low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
+    return high
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +149,7 @@ class Blend:
     """A weighted mean of distribution functions on whole tokens."""
 
     weights: Floats
-    parts: Sequence[Callable[[Floats], Floats]]
+    parts: Sequence[Function]
 
     def cdf(self, k: Floats) -> Floats:
         """The chance of at most `k`."""
@@ -127,9 +158,4 @@ class Blend:
 
     def quantile(self, u: Floats) -> Floats:
         """The smallest whole number whose chance of not being exceeded is at least `u`."""
-        low, high = np.zeros(u.shape), np.full(u.shape, float(MOST_TOKENS))
-        while (high - low > 0.5).any():
-            middle = np.floor((low + high) / 2)
-            enough = self.cdf(middle) >= u
-            low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
-        return high
+        return invert(self.cdf, u)

@@ -31,7 +31,7 @@ from wastesim.config.distributions import (
 )
 from wastesim.workload.law_tables import (
     Blend,
-    negative_binomial_table,
+    NegativeBinomialLaw,
     read_quantiles,
     zipf_table,
 )
@@ -110,8 +110,8 @@ def _weibull(spec: Weibull, base: Path) -> Law:
 @law_of.register
 def _negative_binomial(spec: NegativeBinomial, base: Path) -> Law:
     chance = spec.p or spec.r / (spec.r + (spec.mean or 0.0))
-    table = negative_binomial_table(spec.r, chance)
-    return Law(table.quantile, table.cdf)
+    law = NegativeBinomialLaw(spec.r, chance)
+    return Law(law.quantile, law.cdf)
 
 
 @law_of.register
