@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from wastesim.workload.build import build_workload
 from wastesim.workload.check import check_workload
+from wastesim.workload.describe import Description, describe_trace
 from wastesim.workload.library import workload_names
 from wastesim.workload.stream import Workload
 from wastesim.workload.traces import Trace, read_trace
 
 __all__ = [
+    "Description",
     "Trace",
     "Workload",
     "build_workload",
     "check_workload",
+    "describe_trace",
     "read_trace",
     "workload_names",
 ]

@@ -19,11 +19,21 @@ def live_tokens(prompt: Ints, output: Ints) -> float:
 
 def spearman(prompt: Ints, output: Ints) -> float | None:
     """Rank correlation, ties at their mean rank; None when one side never varies."""
-    from scipy.stats import rankdata
+    return pearson(_ranks(prompt), _ranks(output))
 
+
+def _ranks(values: Ints) -> Ints:
+    """Twice the mean rank of each value among all, which keeps ranks whole."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    upto = np.cumsum(counts)
+    return np.asarray((2 * upto - counts + 1)[place])
+
+
+def pearson(prompt: Ints, output: Ints) -> float | None:
+    """Linear correlation; None when one side never varies."""
     if prompt.min() == prompt.max() or output.min() == output.max():
         return None
-    return float(np.corrcoef(rankdata(prompt), rankdata(output))[0, 1])
+    return float(np.corrcoef(prompt, output)[0, 1])
 
 
 def facts_of(prompt: Ints, output: Ints) -> dict[str, float | int]:

@@ -38,15 +38,15 @@ class Trace:
     notes: tuple[str, ...] = ()
     #: Usable rows outside the time that was asked for.
     unasked: int = 0
-    #: Whether the file has a column of arrival times.
-    has_clock: bool = False
 
     def __len__(self) -> int:
         return len(self.prompt)
 
 
-def read_trace(path: Path, *, arrivals: bool, reading: TraceReading | None = None) -> Trace:
+def read_trace(path: Path, *, arrivals: bool | None, reading: TraceReading | None = None) -> Trace:
     """Read `path`; with `arrivals`, rows need a usable time, else times are not looked at.
+
+    With `arrivals=None` times are read if the file has any.
 
     InputError when the file cannot be read, has no columns for lengths (for times, where they
     are needed), or no row that can be used.
@@ -56,8 +56,9 @@ def read_trace(path: Path, *, arrivals: bool, reading: TraceReading | None = Non
         rows = _rows(stream, path)
         columns = choose(rows.names, rows.where, how)
         collector = Collector(path, rows, columns, how.hash_block_tokens or 512)
-        collector.collect(arrivals)
-    prompt, output, arrival_s = collector.arrays(arrivals)
+        timed = columns.arrival is not None if arrivals is None else arrivals
+        collector.collect(timed)
+    prompt, output, arrival_s = collector.arrays(timed)
     return Trace(
         path=path,
         prompt=prompt,
@@ -67,7 +68,6 @@ def read_trace(path: Path, *, arrivals: bool, reading: TraceReading | None = Non
         unusable=collector.unusable,
         first_line=collector.first_line,
         notes=tuple(collector.notes),
-        has_clock=columns.arrival is not None,
     )
 
 
