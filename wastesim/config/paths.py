@@ -22,6 +22,7 @@ _ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".gz", ".parquet
 NAME_OR_PATH_KEYS: dict[KeyPath, tuple[str, ...]] = {
     ("workload", "lengths"): ("/", *_ENDINGS),
     ("model",): (".json",),
+    ("decode", "model"): (".gguf",),
 }
 
 

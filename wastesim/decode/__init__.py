@@ -7,7 +7,7 @@ nothing with them but the weights.
 from wastesim.decode.decoder import Decoder, PageCount
 from wastesim.decode.geometry import DecodeModel
 from wastesim.decode.kv_cache import KVCache, generate_cached
-from wastesim.decode.models import decode_model, decode_models, weights_of
+from wastesim.decode.models import decode_model, decode_models, model_problem, weights_of
 from wastesim.decode.reference import Verification, check_tokens, generate_uncached
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "decode_models",
     "generate_cached",
     "generate_uncached",
+    "model_problem",
     "weights_of",
 ]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from wastesim.decode import geometry
 from wastesim.decode.geometry import DecodeModel
 from wastesim.decode.stock import STOCK, stock_path
 from wastesim.decode.weights import Weights, seeded_weights
-from wastesim.errors import ConfigError
+from wastesim.errors import ConfigError, InputError
 
 SUFFIX = ".gguf"
 
@@ -34,7 +35,8 @@ def decode_model(name: str) -> DecodeModel:
     if name in STOCK:
         return _from_file(stock_path(name), name)
     if name not in geometry.decode_models():
-        _refuse(name)
+        known = f"{', '.join(decode_models())} or PATH{SUFFIX}"
+        raise ConfigError(f"'model' must be one of {known} (got '{name}'){_nearest(name)}")
     return geometry.decode_model(name)
 
 
@@ -62,10 +64,17 @@ def _from_file(path: Path, name: str | None) -> DecodeModel:
     return gguf_model(path, name)
 
 
-def _refuse(name: str) -> None:
-    from difflib import get_close_matches
+def model_problem(name: str) -> str:
+    """Why `name` cannot be executed; empty when it can."""
+    if not is_file(name) and name not in decode_models():
+        return f"must be one of {', '.join(decode_models())} or PATH{SUFFIX}{_nearest(name)}"
+    try:
+        decode_model(name)
+    except (ConfigError, InputError) as error:
+        return str(error)
+    return ""
 
+
+def _nearest(name: str) -> str:
     close = get_close_matches(name, decode_models(), n=1)
-    hint = f", did you mean '{close[0]}'?" if close else ""
-    known = ", ".join(decode_models())
-    raise ConfigError(f"'model' must be one of {known} or PATH{SUFFIX} (got '{name}'){hint}")
+    return f"; did you mean '{close[0]}'?" if close else ""
