@@ -5,6 +5,7 @@ A policy is a claim (how much) and a place (where): see `claims`, and `slots`, `
 
 from __future__ import annotations
 
+from wastesim.allocation.base import PolicyBase
 from wastesim.allocation.build import Pool, block_cells, build_policy
 from wastesim.allocation.protocol import (
     Ask,
@@ -25,6 +26,7 @@ __all__ = [
     "Holding",
     "Part",
     "Policy",
+    "PolicyBase",
     "Pool",
     "Slots",
     "block_cells",

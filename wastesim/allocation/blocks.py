@@ -11,8 +11,9 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from wastesim.address import Placement, Span
+from wastesim.allocation.base import PolicyBase
 from wastesim.allocation.claims import Claim
-from wastesim.allocation.protocol import Ask, Ceiling, Fragmentation, Growth, Holding, Part
+from wastesim.allocation.protocol import Ask, Ceiling, Growth, Holding, Part
 from wastesim.errors import AllocationError
 from wastesim.units import format_count
 
@@ -35,9 +36,10 @@ class _Entry:
     ask: Ask
     claim: int
     tables: list[_Table]
+    spans: tuple[Span, ...] = ()  # of the first group
 
 
-class Blocks:
+class Blocks(PolicyBase):
     """Blocks of `block_cells`, taken as far as the claim or the stored tokens reach.
 
     `max_in_flight_tokens` is what a window group must hold beside its window while a step runs
@@ -62,6 +64,7 @@ class Blocks:
         self._claim = claim
         self._limit = max_model_len
         self._windows = windows
+        self.slides = any(window is not None for window in windows)
         self._in_flight = max_in_flight_tokens
         self._free = deque(range(self.num_blocks))
         self._held: dict[int, _Entry] = {}
@@ -85,7 +88,7 @@ class Blocks:
 
     def needs_at_most(self, ask: Ask, final_tokens: int) -> tuple[int, int]:
         """Blocks of the final length in all groups, against an empty pool; in cells."""
-        tokens = min(max(self._target(ask, final_tokens), final_tokens), self._limit)
+        tokens = min(self._target(ask, final_tokens), self._limit)
         needed = sum(self._whole_need(window, tokens) for window in self._windows)
         return needed * self.block_cells, self.num_blocks * self.block_cells
 
@@ -97,18 +100,20 @@ class Blocks:
             return None
         target = self._target(ask, tokens)
         tables = [_Table(self._take(self._blocks(target))) for _ in self._windows]
-        self._held[ask.request_id] = _Entry(ask, target, tables)
+        self._held[ask.request_id] = _Entry(ask, target, tables, self._spans(tables[0].blocks))
         return self._holding(ask.request_id)
 
     def grow(self, request_id: int, tokens: int) -> Growth | None:
         """Blocks for `tokens`, or for the next claim, appended to every table."""
         entry = self._find(request_id)
-        claim = self._next_claim(entry, tokens)
+        claim = max(entry.claim, self._claim.of(entry.ask, tokens))
         missing = [max(0, self._blocks(claim) - table.positions) for table in entry.tables]
         if sum(missing) > len(self._free):
             return None
         for table, count in zip(entry.tables, missing, strict=True):
             table.blocks.extend(self._take(count))
+        if missing[0]:
+            entry.spans += self._spans(entry.tables[0].blocks[-missing[0] :])
         entry.claim = claim
         return Growth(self._holding(request_id))
 
@@ -117,19 +122,14 @@ class Blocks:
         entry = self._find(request_id)
         for window, table in zip(self._windows, entry.tables, strict=True):
             if window is not None:
-                out = max(0, done_tokens - window + 1) // self.block_cells - table.dropped
-                out = min(out, len(table.blocks))
-                if out > 0:
-                    self._free.extend(reversed(table.blocks[:out]))
-                    del table.blocks[:out]
-                    table.dropped += out
+                unseen = max(0, done_tokens - window + 1) // self.block_cells
+                self._drop(table, unseen - table.dropped)
+        entry.spans = entry.spans[-len(entry.tables[0].blocks) :] if entry.tables[0].blocks else ()
         return self._holding(request_id)
 
     def placement(self, request_id: int) -> Placement:
         """The blocks of the first group, in the order of the request's tokens."""
-        table = self._find(request_id).tables[0]
-        size = self.block_cells
-        return Placement(tuple(Span(b * size, (b + 1) * size) for b in table.blocks))
+        return Placement(self._find(request_id).spans)
 
     def release(self, request_id: int) -> None:
         """Free all blocks, the last ones first."""
@@ -158,15 +158,6 @@ class Blocks:
             self.num_blocks // len(self._windows), f"{reason} of {limit} tokens are sure"
         )
 
-    def fragmentation(self) -> Fragmentation | None:
-        """Any free block will do."""
-        return None
-
-    @property
-    def slides(self) -> bool:
-        """Whether a group has a window."""
-        return any(window is not None for window in self._windows)
-
     def _whole_need(self, window: int | None, tokens: int) -> int:
         """Blocks of a request with `tokens` in a group, windows at their worst."""
         if window is None:
@@ -176,13 +167,8 @@ class Blocks:
 
     def _target(self, ask: Ask, tokens: int) -> int:
         """Tokens to hold blocks for: those to be stored, or the claim where it reaches further."""
-        return max(tokens, self._claim.first(ask)) if self._claim.ahead else tokens
-
-    def _next_claim(self, entry: _Entry, tokens: int) -> int:
-        if tokens <= entry.claim:
-            return entry.claim
-        ahead = self._claim.ahead
-        return max(tokens, self._claim.next(entry.ask, entry.claim, tokens)) if ahead else tokens
+        whole = max(tokens, ask.known_tokens, ask.prompt_tokens)
+        return self._claim.of(ask, whole if self._claim.ahead else tokens)
 
     def _holding(self, request_id: int) -> Holding:
         entry, size = self._held[request_id], self.block_cells
@@ -194,6 +180,17 @@ class Blocks:
 
     def _blocks(self, cells: int) -> int:
         return -(-cells // self.block_cells)
+
+    def _spans(self, blocks: list[int]) -> tuple[Span, ...]:
+        size = self.block_cells
+        return tuple(Span(block * size, (block + 1) * size) for block in blocks)
+
+    def _drop(self, table: _Table, count: int) -> None:
+        """Free the leading `count` blocks that a table still has."""
+        dropped = table.blocks[: max(0, count)]
+        self._free.extend(reversed(dropped))
+        del table.blocks[: len(dropped)]
+        table.dropped += len(dropped)
 
     def _take(self, count: int) -> list[int]:
         return [self._free.popleft() for _ in range(count)]

@@ -6,24 +6,29 @@ its end is cut into the powers of two that fit, from large to small.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from wastesim.address import Span
 from wastesim.allocation.protocol import Fragmentation
 from wastesim.errors import AllocationError
 
 
 class Buddy:
-    """Free chunks by order: a chunk of order k has ``granule << k`` cells."""
+    """Free chunks by order: a chunk of order k has ``granule << k`` cells.
+
+    The tail of the pool that is too short for a granule counts as free and is never handed out.
+    """
 
     def __init__(self, capacity_cells: int, granule_cells: int, largest_cells: int) -> None:
         self.capacity_cells = capacity_cells
         self.granule_cells = granule_cells
         self.orders = max(0, (largest_cells // granule_cells).bit_length() - 1)
         self._free: list[set[int]] = [set() for _ in range(self.orders + 1)]
-        self._cut_up()
         self.cells = capacity_cells
-        self._tops = {
-            start: order for order in range(self.orders + 1) for start in self._free[order]
-        }
+        self._tops = self._cut_up()
+        self._starts = [start for start, _ in self._tops]
+        for start, order in self._tops:
+            self._free[order].add(start)
 
     def usable(self) -> int:
         """Cells of the largest free chunk."""
@@ -76,25 +81,19 @@ class Buddy:
         stump = [Span(self.capacity_cells - tail, self.capacity_cells)] if tail else []
         return sorted(chunks) + stump
 
-    def _cut_up(self) -> None:
+    def _cut_up(self) -> list[tuple[int, int]]:
+        """(start, order) of the first chunks, in address order."""
+        tops: list[tuple[int, int]] = []
         start, left = 0, self.capacity_cells // self.granule_cells
         while left:
             order = min(self.orders, left.bit_length() - 1)
-            self._free[order].add(start)
+            tops.append((start, order))
             start, left = start + self._size(order), left - (1 << order)
+        return tops
 
     def _chunk_of(self, start: int) -> tuple[int, int]:
-        """The chunk that `start` was cut from at the beginning."""
-        whole = start // self._size(self.orders) * self._size(self.orders)
-        if whole in self._tops:
-            return whole, self._tops[whole] if self._tops[whole] == self.orders else self._tail(
-                start
-            )[1]
-        return self._tail(start)
-
-    def _tail(self, start: int) -> tuple[int, int]:
-        top = max(begin for begin in self._tops if begin <= start)
-        return top, self._tops[top]
+        """Start and order of the chunk that `start` was cut from at the beginning."""
+        return self._tops[bisect_right(self._starts, start) - 1]
 
     def _size(self, order: int) -> int:
         return self.granule_cells << order

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
+from wastesim.allocation.base import ESSENTIAL, missing
 from wastesim.allocation.blocks import Blocks
 from wastesim.allocation.buddy import Buddy
 from wastesim.allocation.claims import Claim, Declared, Doubling, Hinted, KnownOnly, WholeContext
@@ -37,13 +38,13 @@ def build_policy(config: PolicyConfig | ForeignPolicy, pool: Pool) -> Policy:
     if config.place == "slots":
         return Slots(config.name, pool.capacity_cells, pool.max_model_len)
     if config.place == "divided":
-        return Slots(config.name, pool.capacity_cells, pool.capacity_cells // config.n_parallel)
+        slot, slots = pool.capacity_cells // config.n_parallel, config.n_parallel
+        return Slots(config.name, pool.capacity_cells, slot, slots)
     claim = _claim(config, pool.max_model_len)
     if config.place in ("blocks", "pages"):
         return _blocks(config, claim, pool)
     if config.place == "buddy":
-        largest = config.largest_tokens or pool.max_model_len
-        space = Buddy(pool.capacity_cells, config.granule_tokens, largest)
+        space = _buddy(config, pool)
         return OneSpan(config.name, claim, space, space.round_up)
     return OneSpan(config.name, claim, FreeSpans(pool.capacity_cells, RULES[config.place]))
 
@@ -75,6 +76,14 @@ def _blocks(config: PolicyConfig, claim: Claim, pool: Pool) -> Blocks:
     )
 
 
+def _buddy(config: PolicyConfig, pool: Pool) -> Buddy:
+    """By default a chunk of any claim's size exists: `max_model_len` rounded up."""
+    granule = config.granule_tokens
+    granules = -(-pool.max_model_len // granule)
+    whole = granule << (granules - 1).bit_length()
+    return Buddy(pool.capacity_cells, granule, config.largest_tokens or whole)
+
+
 def _claim(config: PolicyConfig, max_model_len: int) -> Claim:
     if config.claim == "max_model_len":
         return WholeContext(max_model_len)
@@ -100,4 +109,16 @@ def _foreign(config: ForeignPolicy, pool: Pool) -> Policy:
         policy: Policy = found(pool, **config.options)
     except TypeError as error:
         raise ConfigError(f"'server.policy' {config.path!r} cannot be made: {error}") from error
+    return _complete(policy, config.path)
+
+
+def _complete(policy: Policy, path: str) -> Policy:
+    """The policy, if it has every verb; ConfigError naming those that it lacks."""
+    lacking = missing(policy)
+    if lacking:
+        raise ConfigError(
+            f"'server.policy' {path!r} must have {', '.join(lacking)}; a class that inherits from"
+            f" wastesim.allocation.PolicyBase writes {', '.join(ESSENTIAL)} itself, and grow if"
+            " requests grow"
+        )
     return policy

@@ -1,7 +1,8 @@
-"""How much to claim at admission: the first axis of a policy.
+"""How much to claim: the first axis of a policy.
 
-A claim is a number of tokens, at most `max_model_len` = L.  `first` is made at admission; `next`
-when a request outgrows its claim.
+A claim is a number of tokens, at most `max_model_len` = L.  It is a function of what is asked and
+of how many tokens must be stored: a request that comes back after a preemption claims what it had
+claimed when it had grown that far.
 """
 
 from __future__ import annotations
@@ -19,11 +20,8 @@ class Claim(Protocol):
     #: Whether it claims more than is about to be stored.
     ahead: bool
 
-    def first(self, ask: Ask) -> int:
-        """Tokens claimed at admission."""
-
-    def next(self, ask: Ask, claimed: int, tokens: int) -> int:
-        """The new claim of a request that must store `tokens`, more than it `claimed`."""
+    def of(self, ask: Ask, tokens: int) -> int:
+        """Tokens claimed for a request that must store `tokens`."""
 
 
 class WholeContext:
@@ -35,17 +33,13 @@ class WholeContext:
     def __init__(self, max_model_len: int) -> None:
         self._limit = max_model_len
 
-    def first(self, ask: Ask) -> int:
+    def of(self, ask: Ask, tokens: int) -> int:
         """L."""
-        return self._limit
-
-    def next(self, ask: Ask, claimed: int, tokens: int) -> int:
-        """There is no more than L."""
         return self._limit
 
 
 class Declared:
-    """`prompt + max_tokens`, as far as the client declared it."""
+    """`prompt + max_tokens`, as far as the client declared it; no output is longer."""
 
     grows = False
     ahead = True
@@ -53,20 +47,13 @@ class Declared:
     def __init__(self, max_model_len: int) -> None:
         self._limit = max_model_len
 
-    def first(self, ask: Ask) -> int:
-        """P + max_tokens, at most L."""
+    def of(self, ask: Ask, tokens: int) -> int:
+        """P + max_tokens."""
         return min(ask.prompt_tokens + ask.max_tokens, self._limit)
-
-    def next(self, ask: Ask, claimed: int, tokens: int) -> int:
-        """Outputs end at max_tokens, so this is never more."""
-        return self.first(ask)
 
 
 class Hinted:
-    """`prompt + hint`: the true length (oracle), its power of two, or a prediction.
-
-    A hint that turns out too short is doubled until the tokens fit.
-    """
+    """`prompt + hint`: the true length (oracle), its power of two, or a prediction."""
 
     ahead = True
 
@@ -74,16 +61,10 @@ class Hinted:
         self._limit = max_model_len
         self.grows = may_miss
 
-    def first(self, ask: Ask) -> int:
-        """P + hint, at least what is known already, at most L."""
+    def of(self, ask: Ask, tokens: int) -> int:
+        """P + hint; a hint that turns out too short is doubled until the tokens fit."""
         hint = ask.max_tokens if ask.hint_tokens is None else ask.hint_tokens
-        return min(max(ask.prompt_tokens + hint, ask.known_tokens), self._limit)
-
-    def next(self, ask: Ask, claimed: int, tokens: int) -> int:
-        """The output's part of the claim doubled until `tokens` are inside."""
-        output = max(1, claimed - ask.prompt_tokens)
-        while ask.prompt_tokens + output < tokens:
-            output *= 2
+        output = _doubled(max(1, hint), tokens - ask.prompt_tokens)
         return min(ask.prompt_tokens + output, self._limit)
 
 
@@ -96,17 +77,13 @@ class KnownOnly:
     def __init__(self, max_model_len: int) -> None:
         self._limit = max_model_len
 
-    def first(self, ask: Ask) -> int:
-        """What is to be computed now."""
-        return min(max(ask.known_tokens, ask.prompt_tokens), self._limit)
-
-    def next(self, ask: Ask, claimed: int, tokens: int) -> int:
+    def of(self, ask: Ask, tokens: int) -> int:
         """Exactly what must be stored."""
         return min(tokens, self._limit)
 
 
 class Doubling:
-    """`start` tokens, doubled until the known ones fit, and again whenever they no longer do."""
+    """`start` tokens, doubled until those to be stored fit, and again whenever they do not."""
 
     grows = True
     ahead = True
@@ -115,16 +92,13 @@ class Doubling:
         self._limit = max_model_len
         self._start = start_tokens
 
-    def first(self, ask: Ask) -> int:
-        """The smallest of start, 2 start, 4 start ... that holds what is known."""
-        return self._at_least(max(ask.known_tokens, ask.prompt_tokens))
+    def of(self, ask: Ask, tokens: int) -> int:
+        """The smallest of start, 2 start, 4 start ... that holds `tokens`."""
+        return min(_doubled(self._start, tokens), self._limit)
 
-    def next(self, ask: Ask, claimed: int, tokens: int) -> int:
-        """The smallest that holds `tokens`."""
-        return self._at_least(tokens)
 
-    def _at_least(self, tokens: int) -> int:
-        claim = self._start
-        while claim < tokens:
-            claim *= 2
-        return min(claim, self._limit)
+def _doubled(start: int, least: int) -> int:
+    """`start`, doubled as often as it takes to reach `least`."""
+    while start < least:
+        start *= 2
+    return start

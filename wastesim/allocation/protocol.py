@@ -1,7 +1,8 @@
 """What every allocation policy is: can it, do it, grow, release, check.
 
 A policy owns the pool's addresses and nothing else.  It never sees the clock, the queue or the
-true output length; the engine asks, and acts on the answer.
+true output length; the engine asks, and acts on the answer.  `PolicyBase` answers what most
+policies answer alike; `wastesim.testing` tries a policy out.
 """
 
 from __future__ import annotations
@@ -87,6 +88,8 @@ class Policy(Protocol):
     capacity_cells: int
     #: Whether a request may need more cells than it was placed with.
     grows: bool
+    #: Whether a KV group has a window, so that `slide` gives leading cells back.
+    slides: bool
 
     @property
     def free_cells(self) -> int:
@@ -106,6 +109,9 @@ class Policy(Protocol):
 
     def grow(self, request_id: int, tokens: int) -> Growth | None:
         """Room for `tokens` stored tokens; None when there are not enough free cells now."""
+
+    def slide(self, request_id: int, done_tokens: int) -> Holding:
+        """What is left when cells go back that no window sees after `done_tokens` tokens."""
 
     def placement(self, request_id: int) -> Placement:
         """Where a request's tokens are, in order (of the first group)."""

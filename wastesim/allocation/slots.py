@@ -11,25 +11,27 @@ from __future__ import annotations
 import heapq
 
 from wastesim.address import Placement, Span, first_overlap
-from wastesim.allocation.protocol import Ask, Ceiling, Fragmentation, Growth, Holding
+from wastesim.allocation.base import PolicyBase
+from wastesim.allocation.protocol import Ask, Ceiling, Growth, Holding
 from wastesim.errors import AllocationError
 from wastesim.units import format_count
 
 
-class Slots:
+class Slots(PolicyBase):
     """A whole slot for everybody, whatever the request will need.
 
     `contiguous` has slots of `max_model_len`; `divided` has `n_parallel` of them.  The lowest
     free slot is taken first, so that runs are reproducible and the memory map is easy to read.
     """
 
-    grows = False
-
-    def __init__(self, name: str, capacity_cells: int, slot_cells: int) -> None:
+    def __init__(
+        self, name: str, capacity_cells: int, slot_cells: int, most_slots: int | None = None
+    ) -> None:
         self.name = name
         self.capacity_cells = capacity_cells
         self.slot_cells = slot_cells
-        self.slots = capacity_cells // slot_cells if slot_cells else 0
+        slots = capacity_cells // slot_cells if slot_cells else 0
+        self.slots = slots if most_slots is None else min(slots, most_slots)
         self._free = list(range(self.slots))  # a heap: the lowest slot is handed out first
         self._held: dict[int, int] = {}  # request_id -> slot
 
@@ -41,16 +43,12 @@ class Slots:
     @classmethod
     def divided(cls, capacity_cells: int, n_parallel: int) -> Slots:
         """`n_parallel` slots of `capacity / n_parallel` cells, as llama.cpp divides `n_ctx`."""
-        return cls("divided", capacity_cells, capacity_cells // n_parallel)
+        return cls("divided", capacity_cells, capacity_cells // n_parallel, n_parallel)
 
     @property
     def free_cells(self) -> int:
         """Free slots and the remainder that is too short for one."""
         return self.capacity_cells - len(self._held) * self.slot_cells
-
-    def fits_whole(self, ask: Ask, spare_cells: int = 0) -> bool:
-        """A slot holds all known tokens."""
-        return self.fits(ask, ask.known_tokens, spare_cells)
 
     def fits(self, ask: Ask, tokens: int, spare_cells: int = 0) -> bool:
         """Any free slot will do: all are alike."""
@@ -59,8 +57,7 @@ class Slots:
 
     def needs_at_most(self, ask: Ask, final_tokens: int) -> tuple[int, int]:
         """A slot or more; an empty pool gives one, unless it is shorter than a slot."""
-        largest = self.slot_cells if self.slots else self.capacity_cells
-        return max(self.slot_cells, final_tokens), largest
+        return max(self.slot_cells, final_tokens), min(self.slot_cells, self.capacity_cells)
 
     def place(self, ask: Ask, tokens: int) -> Holding | None:
         """The lowest free slot."""
@@ -111,10 +108,6 @@ class Slots:
             f" slots of {format_count(self.slot_cells)}"
         )
         return Ceiling(self.slots, reason)
-
-    def fragmentation(self) -> Fragmentation | None:
-        """All slots are alike: no free one is too small."""
-        return None
 
     def _span(self, slot: int) -> Span:
         return Span(slot * self.slot_cells, (slot + 1) * self.slot_cells)

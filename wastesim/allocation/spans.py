@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from wastesim.address import Placement, Span, first_overlap
+from wastesim.allocation.base import PolicyBase
 from wastesim.allocation.claims import Claim
 from wastesim.allocation.protocol import Ask, Ceiling, Fragmentation, Growth, Holding
 from wastesim.errors import AllocationError
@@ -38,7 +39,7 @@ class Space(Protocol):
         """Free spans in address order."""
 
 
-class OneSpan:
+class OneSpan(PolicyBase):
     """A claim and a space; `round_up` says how many cells a claim of so many gets."""
 
     def __init__(
@@ -62,33 +63,29 @@ class OneSpan:
         """Cells in free spans, large or small."""
         return self._space.cells
 
-    def fits_whole(self, ask: Ask, spare_cells: int = 0) -> bool:
-        """The claim covers all known tokens."""
-        return self.fits(ask, ask.known_tokens, spare_cells)
-
     def fits(self, ask: Ask, tokens: int, spare_cells: int = 0) -> bool:
         """Whether one free span is large enough for the claim."""
-        wanted = self._round_up(self._claim.first(ask))
+        wanted = self._round_up(self._first_claim(ask))
         return wanted <= self._space.usable() and self._space.cells - wanted >= spare_cells
 
     def needs_at_most(self, ask: Ask, final_tokens: int) -> tuple[int, int]:
-        """The first claim or the final length, whichever is more, against an empty pool."""
-        return self._round_up(max(self._claim.first(ask), final_tokens)), self._most_cells
+        """The claim at the final length, against the largest span of an empty pool."""
+        return self._round_up(self._claim.of(ask, final_tokens)), self._most_cells
 
     def place(self, ask: Ask, tokens: int) -> Holding | None:
         """A span for the claim."""
         if ask.request_id in self._held:
             raise AllocationError(f"request {ask.request_id} already holds a span")
-        return self._take(ask, self._claim.first(ask))
+        return self._take(ask, self._first_claim(ask))
 
     def grow(self, request_id: int, tokens: int) -> Growth | None:
         """Within the span nothing moves; beyond it a larger one is taken, then the old freed."""
         ask, span, claimed = self._find(request_id)
         if tokens <= span.cells:
-            if tokens > claimed:
-                self._held[request_id] = (ask, span, tokens)
-            return Growth(Holding.of(span.cells, max(claimed, tokens)))
-        holding = self._take(ask, self._claim.next(ask, claimed, tokens))
+            claim = max(claimed, tokens)
+            self._held[request_id] = (ask, span, claim)
+            return Growth(Holding.of(span.cells, claim))
+        holding = self._take(ask, self._claim.of(ask, tokens))
         if holding is None:
             return None
         self._space.give_back(span)
@@ -127,6 +124,10 @@ class OneSpan:
     def fragmentation(self) -> Fragmentation | None:
         """A request needs one piece."""
         return self._space.fragmentation()
+
+    def _first_claim(self, ask: Ask) -> int:
+        """One span holds all known tokens, so those of later chunks are claimed at once."""
+        return self._claim.of(ask, max(ask.known_tokens, ask.prompt_tokens))
 
     def _take(self, ask: Ask, claim: int) -> Holding | None:
         span = self._space.take(claim)

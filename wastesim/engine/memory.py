@@ -6,14 +6,15 @@ never disagree: the policy says where, the ledger what for, the decode moves the
 
 from __future__ import annotations
 
+from wastesim.address import Placement
 from wastesim.allocation import Fragmentation, Growth, Holding, Policy
-from wastesim.allocation.blocks import Blocks
 from wastesim.engine.counting import Counter
 from wastesim.engine.decoding import Decoding
 from wastesim.engine.hindsight import Hindsight
 from wastesim.engine.ledger import Ledger, Shares, Split, split
 from wastesim.engine.sequence import Sequence
 from wastesim.engine.spanlog import SpanLog
+from wastesim.errors import AllocationError
 
 
 class Memory:
@@ -33,7 +34,7 @@ class Memory:
         self._spans = spans
         self._hindsight = hindsight
         self._ledger = Ledger(policy.capacity_cells)
-        self._slides = isinstance(policy, Blocks) and policy.slides
+        self._slides = policy.slides
         self._groups = 1
         self.stored_tokens = 0
         self.copied_tokens = 0
@@ -63,7 +64,11 @@ class Memory:
     def admit(self, sequence: Sequence, tokens: int, now_s: float) -> None:
         """Give cells to a request that `fits`."""
         holding = self.policy.place(sequence.ask(), tokens)
-        assert holding is not None, "a policy must be able to place what it says fits"
+        if holding is None:
+            raise AllocationError(
+                f"{self.policy.name}: `fits` says that request {sequence.request_id} fits with"
+                f" {tokens} tokens, and `place` that it does not"
+            )
         self._groups = len(holding.parts)
         self._hold(sequence, holding)
         placement = self.policy.placement(sequence.request_id)
@@ -73,27 +78,34 @@ class Memory:
     def make_room(self, sequence: Sequence, tokens: int, now_s: float) -> bool:
         """Cells for `tokens` stored tokens; False when there are not enough free ones."""
         if self._slides:
-            self._slide(sequence)
+            self._slide(sequence, now_s)
         if tokens <= sequence.room_tokens:
             return True
         growth = self.policy.grow(sequence.request_id, tokens)
         if growth is None:
             return False
+        if growth.holding.room_tokens < tokens:
+            raise AllocationError(
+                f"{self.policy.name}: request {sequence.request_id} was to grow to {tokens} tokens"
+                f" and has room for {growth.holding.room_tokens}"
+            )
         self._grow(sequence, growth, now_s)
         return True
 
     def write(self, sequence: Sequence, tokens: int) -> None:
         """The next `tokens` of a request have been stored."""
         sequence.stored += tokens
-        sequence.peak_stored = max(sequence.peak_stored, sequence.stored)
+        if sequence.stored > sequence.peak_stored:
+            sequence.peak_stored = sequence.stored
         self.stored_tokens += tokens
         self._ledger.write(tokens * self._groups)
 
     def evict(self, sequence: Sequence, now_s: float) -> None:
         """Take everything from a request that will come back."""
         self._drop(sequence, self._decoding.evict(sequence.request_id), now_s)
-        sequence.stored = 0
+        sequence.stored = sequence.room_tokens = 0
         sequence.sampled = False
+        sequence.holding = None  # a request that ends while it waits holds nothing
 
     def release(self, sequence: Sequence, now_s: float) -> None:
         """Take back the cells of a request that is done."""
@@ -115,29 +127,42 @@ class Memory:
         """The run is over."""
         self._spans.end_all(now_s)
 
-    def _slide(self, sequence: Sequence) -> None:
-        assert isinstance(self.policy, Blocks)
+    def split(self, sequence: Sequence) -> Split:
+        """How the cells that a request holds divide now, over all its groups."""
+        assert sequence.holding is not None
+        stored, final = sequence.stored, sequence.final_stored
+        parts = [
+            split(stored - gone, final - gone, claim - gone, held)
+            for held, claim, gone in sequence.holding.parts
+        ]
+        return parts[0] if len(parts) == 1 else Split(*map(sum, zip(*parts, strict=True)))
+
+    def _slide(self, sequence: Sequence, now_s: float) -> None:
         done = sequence.stored - sequence.in_flight
         holding = self.policy.slide(sequence.request_id, done)
         if holding != sequence.holding:
             self._ledger.remove(self.split(sequence))
             self._hold(sequence, holding)
+            placement = self.policy.placement(sequence.request_id)
+            self._spans.shrink(sequence.request_id, placement, now_s)
 
     def _grow(self, sequence: Sequence, growth: Growth, now_s: float) -> None:
-        request_id, moved = sequence.request_id, growth.copied_from is not None
         both_cells = self._ledger.reserved + growth.holding.cells
         self._ledger.remove(self.split(sequence))
         self._hold(sequence, growth.holding)
-        placement = self.policy.placement(request_id)
-        if moved:
+        placement = self.policy.placement(sequence.request_id)
+        if growth.copied_from is None:
+            self._decoding.extend(sequence.request_id, placement)
+            self._spans.extend(sequence.request_id, placement, now_s)
+        else:
             self.copied_tokens += sequence.stored
             self.double_residency_peak_cells = max(self.double_residency_peak_cells, both_cells)
-            self._decoding.move(request_id, placement)
-            self._spans.end(request_id, now_s)
-            self._spans.begin(request_id, placement, now_s)
-        else:
-            self._decoding.extend(request_id, placement)
-            self._spans.extend(request_id, placement, now_s)
+            self._move(sequence.request_id, placement, now_s)
+
+    def _move(self, request_id: int, placement: Placement, now_s: float) -> None:
+        self._decoding.move(request_id, placement)
+        self._spans.end(request_id, now_s)
+        self._spans.begin(request_id, placement, now_s)
 
     def _hold(self, sequence: Sequence, holding: Holding) -> None:
         sequence.holding = holding
@@ -152,13 +177,3 @@ class Memory:
         self._hindsight.holds(sequence, None)
         self.policy.release(sequence.request_id)
         self.stored_tokens -= sequence.stored
-
-    def split(self, sequence: Sequence) -> Split:
-        """How the cells that a request holds divide now, over all its groups."""
-        assert sequence.holding is not None
-        stored, final = sequence.stored, sequence.final_stored
-        parts = [
-            split(stored - gone, final - gone, claim - gone, held)
-            for held, claim, gone in sequence.holding.parts
-        ]
-        return parts[0] if len(parts) == 1 else Split(*map(sum, zip(*parts, strict=True)))

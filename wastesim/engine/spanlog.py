@@ -30,16 +30,27 @@ class SpanLog:
             held = self._held[request_id]
             held.extend((span, now_s) for span in placement.spans[len(held) :])
 
+    def shrink(self, request_id: int, placement: Placement, now_s: float) -> None:
+        """It gave leading spans back: a window has moved past them."""
+        if self._active:
+            held = self._held[request_id]
+            gone = len(held) - len(placement.spans)
+            self._held[request_id] = held[gone:]
+            self._record(request_id, held[:gone], now_s)
+
     def end(self, request_id: int, now_s: float) -> None:
         """It holds none of them any more."""
-        for span, since_s in self._held.pop(request_id, ()):
-            if self._rows == MOST_ROWS:
-                self.left_out += 1
-                continue
-            self._rows += 1
-            self._recorder.span(SpanRow(request_id, span.start, span.stop, since_s, now_s))
+        self._record(request_id, self._held.pop(request_id, []), now_s)
 
     def end_all(self, now_s: float) -> None:
         """The run has ended: whoever still holds spans held them until now."""
         for request_id in list(self._held):
             self.end(request_id, now_s)
+
+    def _record(self, request_id: int, held: list[tuple[Span, float]], now_s: float) -> None:
+        for span, since_s in held:
+            if self._rows == MOST_ROWS:
+                self.left_out += 1
+                continue
+            self._rows += 1
+            self._recorder.span(SpanRow(request_id, span.start, span.stop, since_s, now_s))
