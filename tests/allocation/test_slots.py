@@ -72,3 +72,34 @@ def test_check_finds_a_slot_that_is_free_and_held() -> None:
     policy._free.append(0)
     with pytest.raises(AllocationError, match="2 free and 1 held slots do not make up 2"):
         policy.check()
+
+
+def test_a_divided_context_has_as_many_slots_as_asked_for_and_no_more() -> None:
+    """7 cells in 4 parts: four slots of one cell, and three cells of no use."""
+    policy = Slots.divided(7, 4)
+    assert (policy.slots, policy.slot_cells) == (4, 1)
+    assert Slots.divided(103, 4).ceiling().reason == "memory: 103 cells hold 4 slots of 25"
+
+
+def test_a_context_too_small_to_divide_serves_nobody() -> None:
+    policy = Slots.divided(3, 4)
+    assert policy.needs_at_most(ask(0), 1) == (1, 0)
+    assert not policy.fits(ask(0), 1)
+    policy.check()
+
+
+def test_a_request_longer_than_a_divided_slot_never_fits() -> None:
+    assert Slots.divided(100, 4).needs_at_most(ask(0), 26) == (26, 25)
+
+
+def test_spare_cells_are_counted_in_the_slots_that_stay_free() -> None:
+    policy = Slots.contiguous(30, 10)
+    assert policy.fits(ask(0), 3, spare_cells=20)
+    assert not policy.fits(ask(0), 3, spare_cells=21)
+
+
+def test_check_finds_a_slot_beyond_the_pool() -> None:
+    policy = Slots.contiguous(20, 10)
+    policy._free[1] = 2
+    with pytest.raises(AllocationError, match="ends beyond the 20 cells"):
+        policy.check()
