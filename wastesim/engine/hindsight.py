@@ -21,7 +21,7 @@ class Hindsight:
 
     def holds(self, sequence: Sequence, holding: Holding | None) -> None:
         """From the next row on, the request holds this; None is nothing."""
-        if sequence.request.cancel_after_s is not None:
+        if sequence.request.cancel_after_s is not None and not sequence.ended:
             changes = self._held.setdefault(sequence.request_id, [])
             changes.append((self._recorder.tick_rows, holding))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -34,60 +34,80 @@ class Waiting(Protocol):
         """A request goes away unserved."""
 
 
-class FirstComeFirstServed(deque[Sequence]):
-    """Arrivals at the tail, preempted ones back at the front."""
+class FirstComeFirstServed:
+    """Arrivals at the tail, preempted ones back at the front; anybody can leave at once."""
+
+    def __init__(self) -> None:
+        self._line: OrderedDict[Sequence, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    def __iter__(self) -> Iterator[Sequence]:
+        return iter(self._line)
 
     def head(self) -> Sequence:
         """The front."""
-        return self[0]
+        return next(iter(self._line))
 
-    def pop(self) -> Sequence:  # type: ignore[override]  # a queue, not a stack
+    def pop(self) -> Sequence:
         """Take the front out."""
-        return self.popleft()
+        return self._line.popitem(last=False)[0]
 
     def join(self, sequence: Sequence) -> None:
         """To the tail."""
-        self.append(sequence)
+        self._line[sequence] = None
 
     def come_back(self, sequence: Sequence) -> None:
         """To the front."""
-        self.appendleft(sequence)
+        self._line[sequence] = None
+        self._line.move_to_end(sequence, last=False)
 
     def leave(self, sequence: Sequence) -> None:
         """From wherever it is."""
-        self.remove(sequence)
+        del self._line[sequence]
 
 
 class ByPriority:
-    """Lowest priority value first, then the earlier arrival; preempted ones by the same rule."""
+    """Lowest priority value first, then the earlier arrival; preempted ones by the same rule.
+
+    Who leaves stays in the heap until it comes to the top: a hundred thousand who give up cost
+    no more than their way in.
+    """
 
     def __init__(self) -> None:
         self._heap: list[tuple[tuple[int, float, int], Sequence]] = []
+        self._here: set[Sequence] = set()
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self._here)
 
     def __iter__(self) -> Iterator[Sequence]:
-        return (sequence for _, sequence in sorted(self._heap, key=lambda item: item[0]))
+        return iter(sorted(self._here, key=lambda sequence: sequence.rank))
 
     def head(self) -> Sequence:
         """The lowest rank."""
+        while self._heap[0][1] not in self._here:
+            heapq.heappop(self._heap)
         return self._heap[0][1]
 
     def pop(self) -> Sequence:
         """Take the lowest rank out."""
-        return heapq.heappop(self._heap)[1]
+        head = self.head()
+        heapq.heappop(self._heap)
+        self._here.remove(head)
+        return head
 
     def join(self, sequence: Sequence) -> None:
         """To its rank's place."""
         heapq.heappush(self._heap, (sequence.rank, sequence))
+        self._here.add(sequence)
 
     come_back = join
 
     def leave(self, sequence: Sequence) -> None:
-        """From wherever it is."""
-        self._heap = [item for item in self._heap if item[1] is not sequence]
-        heapq.heapify(self._heap)
+        """From wherever it is, for good."""
+        self._here.remove(sequence)
 
 
 @dataclass

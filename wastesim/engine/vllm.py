@@ -14,6 +14,11 @@ from wastesim.engine.queues import Queues
 from wastesim.engine.scheduler import Plan, Refusal
 from wastesim.engine.sequence import Sequence
 
+#: So often in a row a request may be admitted, fill the pool alone and preempt itself, without
+#: one token sampled, before it is not admitted again.  vLLM would go on for ever; its start-up
+#: check makes it impossible there, as `refuse_impossible` does here.
+VAIN_PREEMPTIONS = 1000
+
 
 @dataclass(frozen=True)
 class VllmRules:
@@ -34,6 +39,8 @@ class Vllm:
     def __init__(self, memory: Memory, rules: VllmRules) -> None:
         self.memory = memory
         self.rules = rules
+        self._vain_victim: Sequence | None = None
+        self._vain = 0
 
     def plan(self, queues: Queues, now_s: float) -> Plan:
         """One step's work."""
@@ -56,20 +63,32 @@ class Vllm:
         while index < len(running) and left > 0:
             sequence = running[index]
             new = min(self._cap(sequence.known - sequence.stored, alone), left)
-            if sequence.all_sampled or new == 0:
+            if new == 0 or sequence.all_sampled:
                 index += 1  # its end is in flight: it keeps its place and its cells
                 continue
-            while not self.memory.make_room(sequence, sequence.stored + new, now_s):
-                victim = self._preempt(plan, queues, now_s)
-                left += self._unschedule(plan, victim)
-                if victim is sequence:
-                    return left
-            if plan.preempted:
+            if not self.memory.make_room(sequence, sequence.stored + new, now_s):
+                left += self._preempt_for(sequence, new, plan, queues, now_s)
+                if sequence not in running:
+                    break
                 index = running.index(sequence)  # a victim may have stood before it
             plan.work.append((sequence, new))
             left -= new
             index += 1
         return left
+
+    def _preempt_for(
+        self, sequence: Sequence, new: int, plan: Plan, queues: Queues, now_s: float
+    ) -> int:
+        """Preempt until there is room or it was `sequence` itself; returns budget set free."""
+        freed = 0
+        while True:
+            victim = self._victim(queues)
+            self._note_vain(victim, sequence, queues)
+            freed += self._preempt(victim, plan, queues, now_s)
+            if victim is sequence:
+                return freed
+            if self.memory.make_room(sequence, sequence.stored + new, now_s):
+                return freed
 
     def _admit(self, plan: Plan, queues: Queues, now_s: float, left: int, alone: bool) -> None:
         """From the head of the queue; the first failure ends it."""
@@ -91,6 +110,8 @@ class Vllm:
         head = queues.waiting.head()
         if head.in_flight:
             return Refusal.IN_FLIGHT
+        if self._vain >= VAIN_PREEMPTIONS and head is self._vain_victim:
+            return Refusal.MEMORY
         new = self._cap(head.known, alone)
         if left <= 0 or (new > left and not self.rules.enable_chunked_prefill):
             return Refusal.TOKEN_BUDGET
@@ -104,17 +125,20 @@ class Vllm:
         threshold = self.rules.long_prefill_token_threshold
         return tokens if alone or not threshold else min(tokens, threshold)
 
-    def _preempt(self, plan: Plan, queues: Queues, now_s: float) -> Sequence:
-        """Newest first (or lowest in priority): all its cells are free at once, nothing is kept."""
-        victim = queues.running[-1]
+    def _victim(self, queues: Queues) -> Sequence:
+        """The newest, or the lowest in priority."""
         if self.rules.by_priority:
-            victim = max(queues.running, key=lambda sequence: sequence.rank)
+            return max(queues.running, key=lambda sequence: sequence.rank)
+        return queues.running[-1]
+
+    def _preempt(self, victim: Sequence, plan: Plan, queues: Queues, now_s: float) -> int:
+        """All its cells are free at once, nothing is kept; returns its part of the budget."""
         queues.running.remove(victim)
         self.memory.evict(victim, now_s)
         victim.preemptions += 1
         plan.preempted.append(victim)
         queues.waiting.come_back(victim)
-        return victim
+        return self._unschedule(plan, victim)
 
     @staticmethod
     def _unschedule(plan: Plan, victim: Sequence) -> int:
@@ -123,3 +147,10 @@ class Vllm:
         if taken:
             plan.work = [item for item in plan.work if item[0] is not victim]
         return sum(taken)
+
+    def _note_vain(self, victim: Sequence, sequence: Sequence, queues: Queues) -> None:
+        """Count how often a request that had all memory to itself gave way to itself."""
+        if victim is not sequence or len(queues.running) > 1:
+            return
+        again = victim is self._vain_victim and not victim.sampled
+        self._vain_victim, self._vain = victim, self._vain + 1 if again else 0
