@@ -1,65 +1,59 @@
-"""A state machine for allocators: random place, grow and release against a bitmap."""
+"""Every preset and many mappings under random place, grow and release, against a bitmap."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import run_state_machine_as_test
 
-from wastesim.allocation import Ask, Slots
+from wastesim.allocation import Pool, build_policy
+from wastesim.config.policy import PRESETS, Policy
+from wastesim.testing import policy_machine
 
-CAPACITY, MAX_MODEL_LEN = 103, 16
-
-
-class PolicyMachine(RuleBasedStateMachine):
-    """The model is a list that says who owns each cell."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.policy = Slots.contiguous(CAPACITY, MAX_MODEL_LEN)
-        self.owner: list[int | None] = [None] * CAPACITY
-        self.stored: dict[int, int] = {}
-        self.next_id = 0
-
-    @rule(prompt=st.integers(1, MAX_MODEL_LEN - 1))
-    def place(self, prompt: int) -> None:
-        ask = Ask(self.next_id, prompt, MAX_MODEL_LEN - prompt)
-        fits = self.policy.fits(ask, prompt)
-        holding = self.policy.place(ask, prompt)
-        assert (holding is not None) == fits
-        if holding is None:
-            return
-        assert holding.cells >= prompt
-        for span in self.policy.placement(ask.request_id).spans:
-            for cell in range(*span):
-                assert self.owner[cell] is None, f"cell {cell} is handed out twice"
-                self.owner[cell] = ask.request_id
-        self.stored[ask.request_id] = prompt
-        self.next_id += 1
-
-    @precondition(lambda self: self.stored)
-    @rule(data=st.data())
-    def grow(self, data: st.DataObject) -> None:
-        request_id = data.draw(st.sampled_from(sorted(self.stored)))
-        tokens = min(self.stored[request_id] + 1, MAX_MODEL_LEN)
-        growth = self.policy.grow(request_id, tokens)
-        assert growth is not None
-        assert growth.holding.cells >= tokens
-        self.stored[request_id] = tokens
-
-    @precondition(lambda self: self.stored)
-    @rule(data=st.data())
-    def release(self, data: st.DataObject) -> None:
-        request_id = data.draw(st.sampled_from(sorted(self.stored)))
-        self.policy.release(request_id)
-        del self.stored[request_id]
-        self.owner = [None if who == request_id else who for who in self.owner]
-
-    @invariant()
-    def free_cells_are_those_without_an_owner(self) -> None:
-        self.policy.check()
-        assert self.policy.free_cells == self.owner.count(None)
+MAX_MODEL_LEN = 24
 
 
-TestContiguous = PolicyMachine.TestCase
-TestContiguous.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+def mapping(claim: str, place: str, **options: Any) -> Policy:
+    return Policy(claim=claim, place=place, **options)  # type: ignore[arg-type]
+
+
+MAPPINGS = {
+    **{f"{place} doubling": mapping("doubling", place, start_tokens=3)
+       for place in ("first_fit", "best_fit", "next_fit", "worst_fit", "buddy", "blocks")},
+    **{f"{place} predicted": mapping("predicted", place)
+       for place in ("next_fit", "worst_fit", "buddy", "blocks")},
+    "next_fit oracle": mapping("oracle", "next_fit"),
+    "worst_fit pow2": mapping("pow2", "worst_fit"),
+    "buddy max_tokens": mapping("max_tokens", "buddy", granule_tokens=4),
+    "buddy small chunks": mapping("oracle", "buddy", granule_tokens=2, largest_tokens=16),
+    "blocks max_tokens": mapping("max_tokens", "blocks", block_size=5),
+    "blocks oracle": mapping("oracle", "blocks", block_size=7),
+    "blocks max_model_len": mapping("max_model_len", "blocks", block_size=16),
+    "blocks of 200": mapping("prompt", "blocks", block_size=200),
+    "pages": mapping("prompt", "pages", page_size="64 B"),
+    "pages max_tokens": mapping("max_tokens", "pages", page_size="96 B"),
+    "pages doubling": mapping("doubling", "pages", page_size="32 B", start_tokens=2),
+    "divided in 3": mapping("max_model_len", "divided", n_parallel=3),
+}  # fmt: skip
+EVERYTHING = {**PRESETS, **MAPPINGS}
+
+
+def try_out(config: Policy, capacity: int, effort: settings) -> None:
+    pool = Pool(capacity, MAX_MODEL_LEN, block_cells=4, tensor_bytes_per_cell=16)
+    machine = policy_machine(lambda: build_policy(config, pool), max_model_len=MAX_MODEL_LEN)
+    run_state_machine_as_test(machine, settings=effort)
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_nothing_is_handed_out_twice_and_nothing_is_lost(name: str) -> None:
+    """In a pool of a prime number of cells: what does not divide stays out."""
+    try_out(EVERYTHING[name], 103, settings(max_examples=20, stateful_step_count=30, deadline=None))
+
+
+@pytest.mark.parametrize("capacity", [1, 7, 24, 128])
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_the_same_in_tiny_and_in_even_pools(name: str, capacity: int) -> None:
+    brief = settings(max_examples=4, stateful_step_count=12, deadline=None)
+    try_out(EVERYTHING[name], capacity, brief)
