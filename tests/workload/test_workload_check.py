@@ -34,6 +34,18 @@ def test_a_misspelt_workload_is_recognised() -> None:
         ({"lengths": "none.yaml"}, ("workload", "lengths")),
         ({"lengths": {"kind": "resample", "file": "none.csv"}}, ("workload", "lengths", "file")),
         ({"lengths": {"kind": "joint", "table": "none.csv"}}, ("workload", "lengths", "table")),
+        (
+            {"lengths": {"prompt": {"kind": "quantiles", "file": "none.csv"}, "output": 3}},
+            ("workload", "lengths", "prompt", "file"),
+        ),
+        (
+            {"max_tokens": {"kind": "mixture", "parts": [{"of": {"file": "none.csv"}}]}},
+            ("workload", "max_tokens", "parts", 0, "of", "file"),
+        ),
+        (
+            {"lengths": {"kind": "mixture", "parts": [{"of": "sharegpt"}, {"of": "none"}]}},
+            ("workload", "lengths", "parts", 1, "of"),
+        ),
     ],
 )
 def test_a_missing_file_is_a_problem_at_its_key(
@@ -59,3 +71,15 @@ def test_a_workload_file_that_refers_to_itself_is_an_error(tmp_path: Path) -> No
 def test_an_unknown_name_is_an_error_without_the_check_too() -> None:
     with pytest.raises(InputError, match="did you mean 'sharegpt'"):
         workload(lengths="sharegptt", num_requests=1)
+
+
+def test_every_mistake_in_a_workload_file_is_a_problem_of_the_key_that_names_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "w.yaml").write_text("titel: x\nlengths: {prompt: 0, output: 5}\n")
+    found = list(check_workload({"workload": {"lengths": "w.yaml"}}, tmp_path))
+    assert {path for path, _ in found} == {("workload", "lengths")}
+    text = "\n".join(message for _, message in found)
+    assert "w.yaml:1:1: 'titel' is not a known key; did you mean 'title'?" in text
+    assert "w.yaml:2:11: 'lengths.prompt' must be >= 1 (got 0)" in text
+    assert "'provenance' is required" in text
