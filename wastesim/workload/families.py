@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter
-from scipy.optimize import brentq
 from scipy.special import digamma
 
 from wastesim.config.distributions import Distribution
@@ -73,6 +72,8 @@ def _lognormal(x: Floats, weights: Floats) -> dict[str, float]:
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float | None:
     """Where a function is zero; None when it has one sign throughout (next to no variation)."""
+    from scipy.optimize import brentq
+
     if function(low) * function(high) > 0:
         return None
     return float(brentq(function, low, high))
