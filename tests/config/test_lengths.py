@@ -84,6 +84,41 @@ def test_what_was_read_is_written_back_so_that_it_reads_the_same() -> None:
             "{prompt: 5, output: {kind: lognormal, sigma: 1, mu: 2, min: 9, max: 3}}",
             "'max' must be >= 'min' (got min 9, max 3)",
         ),
+        (
+            "{prompt: 5, output: {kind: gamma, shape: 1}}",
+            "must have exactly one of 'scale' and 'mean' (got none)",
+        ),
+        (
+            "{prompt: 5, output: {kind: weibull, shape: 1, scale: 2, mean: 3}}",
+            "must have exactly one of 'scale' and 'mean' (got scale and mean)",
+        ),
+        (
+            "{prompt: 5, output: {kind: negative_binomial, r: 1, p: 1}}",
+            "'lengths.output.p' must be < 1",
+        ),
+        (
+            "{prompt: 5, output: {kind: zipf, exponent: 1}}",
+            "'lengths.output.max' is required",
+        ),
+        (
+            "{prompt: 5, output: {kind: zipf, exponent: 1, min: 9, max: 3}}",
+            "'max' must be >= 'min' (got min 9, max 3)",
+        ),
+        (
+            "{prompt: 5, output: {kind: mixture, parts: []}}",
+            "'lengths.output.parts' must",
+        ),
+        (
+            "{prompt: 5, output: {kind: mixture, parts: [{weight: 0, of: 3}]}}",
+            "'lengths.output.parts[0].weight' must be > 0",
+        ),
+        (
+            "{prompt: 5, output: {kind: mixture, parts: [{weight: 1, of: {kind: gamma, shape: 1,"
+            " mean: 5, max: 9}}]}}",
+            "'min' and 'max' belong to the mixture itself, not to its parts",
+        ),
+        ("{prompt: 5, output: 5, spearman: 2}", "'lengths.spearman' must be <= 1"),
+        ("{kind: mixture, parts: [{weight: 1}]}", "'lengths.parts[0].of' is required"),
         ("{prompt: 5, output: {kind: lognorml, sigma: 1}}", "did you mean 'lognormal'?"),
         ("{prompt: 5, output: {value: 1}}", "'lengths.output.kind' is required"),
         ("{prompt: 5, output: 5, promt: 3}", "'lengths.promt' is not a known key"),
