@@ -15,6 +15,7 @@ from wastesim.config import Check, Experiment, Override, check_document, load_do
 from wastesim.config.cells import cell_problems, with_absolute_values
 from wastesim.config.compare import variant_problems
 from wastesim.config.hardware import ModelGeometry
+from wastesim.config.statistics import Statistics
 from wastesim.config.yaml_reader import KeyPath
 from wastesim.records import Records
 from wastesim.window import within
@@ -102,8 +103,15 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """What `summary.json` holds; keys are defined in docs/metrics.md."""
-        return metrics.summarize(self.records)
+        """What `summary.json` holds; keys are defined in docs/metrics.md and docs/statistics.md."""
+        return {**metrics.summarize(self.records), "statistics": self._statistics()}
+
+    def _statistics(self) -> dict[str, Any]:
+        from wastesim.statistics import Objectives, of_run
+
+        wanted = self.experiment.statistics or Statistics()
+        goodput = Objectives(**wanted.goodput.model_dump()) if wanted.goodput else None
+        return of_run(self.records, wanted.level, goodput)
 
     def requests(self) -> pd.DataFrame:
         """One row per request."""

@@ -1,0 +1,33 @@
+"""How sure numbers are: intervals, warm-up, whether a run was long enough and kept up.
+
+From records alone, with numpy and scipy.  Defined with symbols in docs/statistics.md.
+
+=========== =====================================================================
+`intervals` Student's t: of a mean, a paired difference, a ratio of sums
+`batches`   batch means of one correlated series
+`warmup`    MSER-5
+`series`    a run's levels, events and requests, cut into batches
+`steadiness` the part of a run that is steady, whether it is, and whether it kept up
+`ofrun`     the `statistics` of `summary.json`
+=========== =====================================================================
+"""
+
+from __future__ import annotations
+
+from wastesim.statistics.batches import of_series
+from wastesim.statistics.intervals import Interval, of_mean, of_paired, of_ratio
+from wastesim.statistics.ofrun import Objectives, good_share, of_run
+from wastesim.statistics.warmup import Truncation, mser5
+
+__all__ = [
+    "Interval",
+    "Objectives",
+    "Truncation",
+    "good_share",
+    "mser5",
+    "of_mean",
+    "of_paired",
+    "of_ratio",
+    "of_run",
+    "of_series",
+]

@@ -1,0 +1,167 @@
+"""The `statistics` of `summary.json`: one run's headline numbers with intervals, and a judgement.
+
+Intervals are batch means over the steady part.  `whole` is the number as the rest of the summary
+has it, over the whole run; the two differ where a start or an end weighs much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wastesim.records import SHARES, Array, Records
+from wastesim.statistics.batches import BATCHES, FEWEST, of_pairs
+from wastesim.statistics.intervals import LEVEL, Interval, of_ratio
+from wastesim.statistics.series import (
+    Window,
+    completed_within,
+    integrals,
+    latencies,
+    output_tokens,
+    reserved,
+    steps_within,
+)
+from wastesim.statistics.steadiness import is_steady, saturation, steady_part
+
+#: A batch is at least so many times as long as requests stay, or its neighbours lean on it.
+STAYS = 2.0
+LATENCIES = ("ttft_s", "tpot_s", "e2el_s")
+
+
+class Objectives(NamedTuple):
+    """What makes a request good; None is no objective."""
+
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+    e2el_s: float | None = None
+
+
+def of_run(
+    records: Records, level: float = LEVEL, objectives: Objectives | None = None
+) -> dict[str, Any]:
+    """Intervals, warm-up, saturation and warnings of one run; undefined is None."""
+    part = steady_part(records)
+    batches = _batches(records, part.window)
+    found = dict(_intervals(records, part.window, batches, level)) if batches else {}
+    steady = is_steady(records, part.window) if part.window and batches else None
+    loaded = saturation(records, part)
+    return {
+        "level": level,
+        "steady_from_s": part.window.from_s if part.window else None,
+        "steady_until_s": part.window.until_s if part.window else None,
+        "warm_up_found": part.cut.settled if part.cut else None,
+        "batches": batches or None,
+        "steady": steady,
+        "saturation": loaded,
+        "goodput": None if objectives is None else goodput(records, objectives),
+        "intervals": [_row(name, interval) for name, interval in found.items()],
+        "warnings": list(_warnings(part.window, batches, part.cut, steady, loaded)),
+    }
+
+
+def goodput(records: Records, objectives: Objectives) -> dict[str, float | None]:
+    """Requests that met every objective: of all submitted, and per second of the horizon."""
+    share, good = good_share(records, objectives)
+    ticks, rows = records.ticks, records.requests
+    if not len(ticks["t_s"]):
+        return {"share": share, "requests_per_s": None}
+    begin_s = float(records.facts.window.get("begin_s", rows["arrival_s"].min()))
+    seconds = float(ticks["t_s"][-1] + ticks["dt_s"][-1]) - begin_s
+    return {"share": share, "requests_per_s": good / seconds if seconds else None}
+
+
+def good_share(records: Records, objectives: Objectives) -> tuple[float | None, int]:
+    """The share of submitted requests that were good, and their number.
+
+    A request that did not complete is not good; one token has no time per output token to miss.
+    """
+    status = records.requests["status"]
+    found = latencies(records, np.flatnonzero(status == "completed"))
+    good = np.ones(len(found["ttft_s"]), dtype=bool)
+    for name in LATENCIES:
+        most = getattr(objectives, name)
+        if most is not None:
+            good &= ~(found[name] > most)
+    submitted = int((status != "outside").sum())
+    return (float(good.sum()) / submitted if submitted else None), int(good.sum())
+
+
+def _batches(records: Records, window: Window | None) -> int:
+    """How many batches the steady part has; 0 when it is too short for any."""
+    if window is None or window.length_s <= 0:
+        return 0
+    done = completed_within(records, window)
+    if len(done) < 2 * FEWEST:
+        return 0
+    stay_s = float(latencies(records, done)["e2el_s"].mean())
+    fit = int(window.length_s / (STAYS * stay_s)) if stay_s > 0 else BATCHES
+    return min(BATCHES, max(FEWEST, fit))
+
+
+def _intervals(
+    records: Records, window: Window | None, batches: int, level: float
+) -> Iterator[tuple[str, Interval]]:
+    """Every headline number, in the order of the summary."""
+    if window is None:
+        return
+    ticks, edges = records.ticks, window.edges(batches)
+    held, seconds = reserved(records), np.diff(edges)
+    cells = records.facts.capacity_cells * seconds
+
+    def over(parts: Array, wholes: Array) -> Interval:
+        return of_ratio(parts, wholes, level, correlated=True)
+
+    written = integrals(records, ticks["written"], edges)
+    ran = steps_within(records, window)
+    yield "memory.written_over_reserved.time", over(written, integrals(records, held, edges))
+    yield (
+        "memory.written_over_reserved.step",
+        of_pairs(ticks["written"][ran], held[ran], level, batches),
+    )
+    for name in SHARES:
+        share = integrals(records, ticks[name], edges)
+        yield f"memory.shares_of_pool.time.{name}", over(share, cells)
+    yield "concurrency.mean", over(integrals(records, ticks["running"], edges), seconds)
+    yield "throughput.output_tokens_per_s", over(output_tokens(records, edges), seconds)
+    yield from _latency_intervals(records, window, batches, level)
+
+
+def _latency_intervals(
+    records: Records, window: Window, batches: int, level: float
+) -> Iterator[tuple[str, Interval]]:
+    found = latencies(records, completed_within(records, window))
+    for name in LATENCIES:
+        values = found[name][~np.isnan(found[name])]
+        yield f"latency.{name}.mean", of_pairs(values, np.ones(len(values)), level, batches)
+
+
+def _row(name: str, interval: Interval) -> dict[str, Any]:
+    return {
+        "of": name,
+        "estimate": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+    }
+
+
+def _warnings(
+    window: Window | None, batches: int, cut: Any, steady: bool | None, loaded: dict[str, Any]
+) -> Iterator[str]:
+    """What a reader of the intervals has to know."""
+    if window is None:
+        yield "requests come all at once: no part is steady; replications give intervals"
+    elif not batches:
+        yield "the run is too short for an interval; more requests, or replications"
+    elif batches <= FEWEST:
+        yield (
+            f"the run is short: its batches are less than {STAYS:g} times as long as requests stay,"
+            " and intervals may be too narrow; send more requests"
+        )
+    if cut is not None and not cut.settled:
+        yield "no warm-up could be told from the rest: the run never became steady"
+    if steady is False:
+        yield "the run drifts: its means depend on how long it is"
+    if loaded["verdict"] == "saturated":
+        yield "more requests come than are served: latencies grow with the length of the run"
