@@ -61,16 +61,16 @@ class Plane:
 
     def at(self, requests: int, kv_tokens: int) -> tuple[float, tuple[str, ...]]:
         """Picoseconds, and the edges that lie before the point."""
-        beyond = () if self.requests[0] <= requests <= self.requests[-1] else ("decode_requests",)
-        if requests in self.requests or len(self.requests) == 1:
-            line = self.lines[bisect_left(self.requests, requests) if not beyond else 0]
-            inside = line.covers(kv_tokens)
-            return line.at(kv_tokens), beyond if inside else (*beyond, "kv_tokens")
-        right = min(max(bisect_left(self.requests, requests), 1), len(self.requests) - 1)
-        weight = (requests - self.requests[right - 1]) / (
-            self.requests[right] - self.requests[right - 1]
-        )
-        time, inside = _between(self.lines[right - 1], self.lines[right], weight, kv_tokens)
+        known, last = self.requests, len(self.requests) - 1
+        beyond = () if known[0] <= requests <= known[last] else ("decode_requests",)
+        place = bisect_left(known, requests)
+        if not last or (not beyond and known[place] == requests):
+            line = self.lines[min(place, last)]
+            time, inside = line.at(kv_tokens), line.covers(kv_tokens)
+        else:
+            right = min(max(place, 1), last)
+            weight = (requests - known[right - 1]) / (known[right] - known[right - 1])
+            time, inside = _between(self.lines[right - 1], self.lines[right], weight, kv_tokens)
         return time, beyond if inside else (*beyond, "kv_tokens")
 
 
