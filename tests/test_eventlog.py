@@ -82,12 +82,12 @@ def test_a_run_by_hand(tmp_path: Path) -> None:
     assert [told.count(what) for what in ("completed", "rejected")] == [3, 1]
 
 
-def test_preemptions_and_what_they_give_back(tmp_path: Path) -> None:
+def test_preemptions_by_hand(tmp_path: Path) -> None:
     """Five cells, token by token: two requests of 4 cells in the end; the later one has to go."""
     lines, told = log(
         tmp_path, [(0, 2, 3), (0, 2, 3)], cells=5, server={"policy": "token"}
     )  # fmt: skip
-    assert "1.000000 s request 1 is preempted and gives back 2 cells" in lines
+    assert "1.000000 s request 1 is preempted: its cells are free, and it waits again" in lines
     again = [line for line in lines if "request 1 is admitted" in line]
     assert len(again) == 2
     assert told.count("preempted") == 1

@@ -60,7 +60,7 @@ class EventLog(Observer):
         words = {
             "arrived": f"arrives: {_tokens(request)}{_declared(request)}",
             "admitted": f"is admitted and holds {cells:,} cells",
-            "preempted": f"is preempted and gives back {cells:,} cells",
+            "preempted": "is preempted: its cells are free, and it waits again",
             "first_token": "gets its first token",
         }
         self._line(t_s, f"request {request.request_id:,} {words[what]}")

@@ -15,7 +15,7 @@ class Observer:
     """Told of every happening; also asked, between two ticks, whether to stop early."""
 
     def happened(self, what: Happening, t_s: float, request: Request, cells: int) -> None:
-        """A request came, or went on; `cells` are those it was given or had to give back."""
+        """A request came, or went on; `cells` are those it holds now."""
 
     def tick(self, row: TickRow) -> None:
         """A tick has been scheduled and computed."""

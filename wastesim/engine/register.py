@@ -26,7 +26,7 @@ class Register:
     def planned(self, plan: Plan, now_s: float) -> None:
         """A tick begins: who had to go, and who was let in."""
         for sequence in plan.preempted:
-            self._observer.happened("preempted", now_s, sequence.request, _cells(sequence))
+            self._observer.happened("preempted", now_s, sequence.request, 0)
         for sequence in plan.admitted:
             self._observer.happened("admitted", now_s, sequence.request, _cells(sequence))
 
@@ -61,5 +61,5 @@ class Register:
 
 
 def _cells(sequence: Sequence) -> int:
-    """Cells of its latest holding."""
+    """Cells that it holds."""
     return sequence.holding.cells if sequence.holding else 0
