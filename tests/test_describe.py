@@ -211,3 +211,13 @@ def test_numbers_of_tables_are_whole_words(here: Path, capsys: pytest.CaptureFix
     """A pipe is not 80 columns wide: no number is broken over two lines."""
     printed = said(capsys, "small.csv")
     assert re.search(rf"^ ?{format_count(131072)}\s", printed, re.M)
+
+
+def test_nothing_is_cut_on_a_terminal_of_eighty_columns(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = said(capsys, "mooncake-conversation", "--num-requests", "2000")
+    assert "…" not in printed
+    assert "\x1b[" in printed

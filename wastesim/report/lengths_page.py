@@ -85,26 +85,30 @@ def _table(title: str, columns: Sequence[str]) -> Any:
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     for place, name in enumerate(columns):
         table.add_column(name, justify="right" if place else "left")
     return table
 
 
 def _lengths(found: Description) -> Any:
-    levels = tuple(found.total.quantiles)
-    table = _table("Lengths (tokens)", ("", "mean", "std", "min", *levels, "max"))
-    for name, side in (("prompt", found.prompt), ("output", found.output), ("total", found.total)):
-        quantiles = [count(round(side.quantiles[level])) for level in levels]
-        mean, std = f"{side.mean:,.1f}", f"{side.std:,.1f}"
-        table.add_row(name, mean, std, count(side.least), *quantiles, count(side.most))
+    sides = (found.prompt, found.output, found.total)
+    table = _table("Lengths (tokens)", ("", "prompt", "output", "total"))
+    table.add_row("mean", *(f"{side.mean:,.1f}" for side in sides))
+    table.add_row("standard deviation", *(f"{side.std:,.1f}" for side in sides))
+    table.add_row("least", *(count(side.least) for side in sides))
+    for level in found.total.quantiles:
+        table.add_row(level, *(count(round(side.quantiles[level])) for side in sides))
+    table.add_row("most", *(count(side.most) for side in sides))
     return table
 
 
 def _limits(limits: Sequence[AtLimit]) -> Any:
     columns = (
-        "max_model_len", "fit", "too long", "contiguous, steps", "contiguous, end",
-        "power of two, end", "paged, end",
+        "max_model_len", "fit", "too long", "contiguous\nby steps", "contiguous\nat end",
+        "power of 2\nat end", "paged\nat end",
     )  # fmt: skip
     table = _table(
         "Written of what is reserved, by closed form (of the requests that fit)", columns
