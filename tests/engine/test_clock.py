@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,3 +74,20 @@ def test_a_prompt_costs_what_its_tokens_cost_one_by_one(before: int, new: int) -
     model = CostModel(0, 0, 3, 5)
     singles = [model.of([(before + k, 1)]).flop for k in range(new)]
     assert model.of([(before, new)]).flop == sum(singles)
+
+
+@pytest.mark.parametrize(
+    ("clock", "said"),
+    [
+        ({"kind": "roofline"}, "times come from a roofline of ideal hardware: no real server"),
+        (
+            {"kind": "roofline", "bandwidth_efficiency": 0.7, "overhead_s": "2 ms"},
+            "times come from a roofline at 70 % of the card's bandwidth and 100 % of its arithmetic,"
+            " and 2 ms of overhead in each tick",
+        ),
+        ({"kind": "fixed", "step_s": 1}, "every tick takes the same time, whatever it does"),
+    ],
+)
+def test_a_run_says_where_its_times_come_from(toy, clock: dict[str, object], said: str) -> None:
+    found = toy([(0, 2, 2)], cells=8, max_model_len=8, clock=clock).records.facts.explanations
+    assert [line for line in found if line.startswith(said)]
