@@ -82,8 +82,8 @@ def test_a_prompt_costs_what_its_tokens_cost_one_by_one(before: int, new: int) -
         ({"kind": "roofline"}, "times come from a roofline of ideal hardware: no real server"),
         (
             {"kind": "roofline", "bandwidth_efficiency": 0.7, "overhead_s": "2 ms"},
-            "times come from a roofline at 70 % of the card's bandwidth and 100 % of its arithmetic,"
-            " and 2 ms of overhead in each tick",
+            "times come from a roofline at 70 % of the card's bandwidth and 100 % of its"
+            " arithmetic, and 2 ms of overhead in each tick",
         ),
         ({"kind": "fixed", "step_s": 1}, "every tick takes the same time, whatever it does"),
     ],
