@@ -1,6 +1,7 @@
 """Fenced blocks of the README and of docs/, and the comments that mark them.
 
 `<!-- file: NAME -->` above a block: its text is written to that file first.
+`<!-- not_run: REASON -->` above a block: it is shown and not run, and the tests say so.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def test_a_page_does_what_it_shows(name: str, here: Path) -> None:
             (here / block.marks["file"]).write_text(block.text)
         if block.language == "text":
             compare(block, printed)
-        elif block.language in RUN:
+        elif block.language in RUN and "not_run" not in block.marks:
             printed = done(block)
 
 
@@ -79,6 +79,14 @@ def test_what_is_not_run_is_still_shown(line: str) -> None:
     shown = [row for name in NAMES for block in blocks_of(ROOT / name) for row in rows(block)]
     assert line in shown, f"not shown any more; take it out of NOT_RUN: {NOT_RUN[line]}"
     pytest.skip(NOT_RUN[line])
+
+
+UNRUN = {b.where: b for page in PAGES for b in blocks_of(page) if "not_run" in b.marks}
+
+
+@pytest.mark.parametrize("where", UNRUN)
+def test_a_block_that_is_not_run_says_why(where: str) -> None:
+    pytest.skip(UNRUN[where].marks["not_run"])
 
 
 def rows(block: Block) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from wastesim.config import Experiment
 from wastesim.config.validation import keys_of
 from wastesim.units import parse_bytes
 
-from .docs_blocks import PAGES, ROOT
+from .docs_blocks import PAGES
 
 _MARK = re.compile(r"^<!-- keys: ([\w.]+) -->$")
 _ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|.*\|$")
@@ -103,10 +102,3 @@ def agrees(shown: str, info: FieldInfo) -> bool:
     if isinstance(default, int):
         return parse_bytes(shown) == default if " " in shown else int(shown) == default
     return bool(shown == default)
-
-
-def test_experiments_of_the_repository_are_read() -> None:
-    from wastesim import load_experiment
-
-    for path in sorted((ROOT / "experiments").glob("*.yaml")):
-        assert load_experiment(path).name == Path(path).stem
