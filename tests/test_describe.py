@@ -111,6 +111,14 @@ def test_an_experiment_describes_its_own_requests(
     assert found["count"] == 400
     assert found["arrivals"]["rate_per_s"] == pytest.approx(4, rel=0.2)
     assert tree(capsys, "e.yaml", "--num-requests", "40")["count"] == 40
+    assert tree(capsys, "e.yaml", "--seed", "1") != found == tree(capsys, "e.yaml", "--seed", "0")
+
+
+@pytest.mark.parametrize("words", [["--seed", "-1"], ["--num-requests", "0"], ["--time-unit", "h"]])
+def test_options_that_mean_nothing_are_refused(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["sharegpt", *words])
+    assert caught.value.code == 2
 
 
 def test_columns_and_units_can_be_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--num-requests", type=_count, metavar="N", help=f"so many (a trace: all; drawn: {DRAWN:,})"
     )
-    made.add_argument("--seed", type=int, default=0, help="of what is drawn (0)")
+    made.add_argument("--seed", type=_seed, metavar="N", help="of what is drawn (the file's, or 0)")
     made.add_argument(
         "--columns", default="", metavar="ROLE=NAME,...", help="columns: prompt, output, arrival"
     )
@@ -113,7 +113,7 @@ def requests_of(options: argparse.Namespace) -> tuple[str, Trace]:
         return _experiment(path, options)
     wanted = options.num_requests or DRAWN
     title = f"{read_workload_file(file).title} ({text})"
-    return title, _drawn(WorkloadSpec(lengths=text, num_requests=wanted), title, options.seed)
+    return title, _drawn(WorkloadSpec(lengths=text, num_requests=wanted), title, options.seed or 0)
 
 
 def _trace(path: Path, options: argparse.Namespace) -> tuple[str, Trace]:
@@ -143,7 +143,8 @@ def _experiment(path: Path, options: argparse.Namespace) -> tuple[str, Trace]:
     more = [] if options.num_requests is None else [f"workload.num_requests={options.num_requests}"]
     experiment = load_experiment(path, more)
     title = f"requests of {path}"
-    return title, _drawn(experiment.workload, title, options.seed or experiment.seed)
+    seed = experiment.seed if options.seed is None else options.seed
+    return title, _drawn(experiment.workload, title, seed)
 
 
 def _drawn(spec: WorkloadSpec, title: str, seed: int) -> Trace:
@@ -196,6 +197,12 @@ def _limits(text: str | None) -> tuple[int, ...]:
     if any(limit < 1 for limit in found):
         raise InputError(f"--max-model-len: must be >= 1 (got {text!r})")
     return tuple(sorted(set(found)))
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 0 (got {text!r})")
+    return int(text)
 
 
 def _count(text: str) -> int:
