@@ -53,7 +53,8 @@ class Slots(PolicyBase):
     def fits(self, ask: Ask, tokens: int, spare_cells: int = 0) -> bool:
         """Any free slot will do: all are alike."""
         left = len(self._free) - 1
-        return left >= 0 and left * self.slot_cells >= spare_cells
+        enough = left >= 0 and left * self.slot_cells >= spare_cells
+        return enough and max(ask.known_tokens, tokens) <= self.slot_cells
 
     def needs_at_most(self, ask: Ask, final_tokens: int) -> tuple[int, int]:
         """A slot or more; an empty pool gives one, unless it is shorter than a slot."""
@@ -65,7 +66,7 @@ class Slots(PolicyBase):
             raise AllocationError(
                 f"request {ask.request_id} already holds slot {self._held[ask.request_id]}"
             )
-        if not self._free:
+        if not self.fits(ask, tokens):
             return None
         self._held[ask.request_id] = heapq.heappop(self._free)
         return Holding.of(self.slot_cells, self.slot_cells)

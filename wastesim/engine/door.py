@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from wastesim.allocation import Policy
+from wastesim.allocation import Ask, Policy
 from wastesim.engine.sequence import Sequence
 from wastesim.errors import InputError
 from wastesim.request import Request
@@ -49,15 +49,21 @@ class Door:
         declared = request.max_tokens
         room = self.max_model_len - request.prompt_tokens
         sequence = Sequence(request, outputs, room if declared is None else min(declared, room))
-        if self.refuse_impossible:
-            return self._impossible(sequence) or sequence
-        return sequence
+        return self._too_large(sequence) or self._impossible(sequence) or sequence
+
+    def _too_large(self, sequence: Sequence) -> str | None:
+        budget = self.whole_prompt_tokens
+        if not self.refuse_impossible or budget is None or sequence.prompt <= budget:
+            return None
+        return f"never fits: the whole prompt > max_num_batched_tokens {budget}"
 
     def _impossible(self, sequence: Sequence) -> str | None:
-        budget = self.whole_prompt_tokens
-        if budget is not None and sequence.prompt > budget:
-            return f"never fits: the whole prompt > max_num_batched_tokens {budget}"
-        needed, most = self.policy.needs_at_most(sequence.ask(), sequence.final_stored)
-        if needed > most:
-            return f"never fits: needs {needed} cells, an empty pool can give {most}"
-        return None
+        ask = sequence.ask()
+        needed, most = self.policy.needs_at_most(ask, sequence.final_stored)
+        if needed <= most or not (self.refuse_impossible or self._outgrows(ask, most)):
+            return None
+        return f"never fits: needs {needed} cells, an empty pool can give {most}"
+
+    def _outgrows(self, ask: Ask, most: int) -> bool:
+        """It would get a place, write beyond its end, and have nowhere to grow: never let in."""
+        return not self.policy.grows and self.policy.needs_at_most(ask, ask.known_tokens)[0] <= most

@@ -6,6 +6,8 @@ padding beyond its claim.  Rows already recorded are corrected when the client g
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from wastesim.allocation import Holding
 from wastesim.engine.ledger import Split, split
 from wastesim.engine.sequence import Sequence
@@ -32,8 +34,8 @@ class Hindsight:
     def cancelled(self, sequence: Sequence) -> None:
         """Correct the rows in which it held something; its final length is what it reached."""
         changes = self._held.pop(sequence.request_id, [])
-        ends = [row for row, _ in changes[1:]] + [self._recorder.tick_rows]
-        for (begin, holding), end in zip(changes, ends, strict=True):
+        now: tuple[int, Holding | None] = (self._recorder.tick_rows, None)
+        for (begin, holding), (end, _) in pairwise([*changes, now]):
             if holding is not None and end > begin:
                 self._recorder.correct(begin, end, *_shift(sequence, holding))
 
