@@ -22,12 +22,14 @@ def decorated(
 ) -> Iterator[Request]:
     """The same requests with a hint, a priority and a time at which their client gives up."""
     for request in requests:
-        yield replace(
-            request,
-            hint_tokens=hint(request),
-            priority=_priority(request, clients, streams),
-            cancel_after_s=_patience_s(request, clients, streams),
-        )
+        known = (request.hint_tokens, request.priority, request.cancel_after_s)
+        tokens, priority = hint(request), _priority(request, clients, streams)
+        after_s = _patience_s(request, clients, streams)
+        if known != (tokens, priority, after_s):
+            request = replace(
+                request, hint_tokens=tokens, priority=priority, cancel_after_s=after_s
+            )
+        yield request
 
 
 def hint_for(policy: Policy | ForeignPolicy, streams: Streams) -> Hint:
@@ -69,10 +71,10 @@ def _priority(request: Request, clients: Clients, streams: Streams) -> int:
 
 
 def _patience_s(request: Request, clients: Clients, streams: Streams) -> float | None:
-    patience_s = clients.timeout_s
+    """The least of what the workload, the time-out and a draw say."""
+    limits_s = [request.cancel_after_s, clients.timeout_s]
     if clients.cancel_share:
         luck = streams.of("clients", request.request_id, 1)
         if luck.random() < clients.cancel_share:
-            wait_s = float(luck.exponential(clients.cancel_after_s))
-            patience_s = wait_s if patience_s is None else min(wait_s, patience_s)
-    return patience_s
+            limits_s.append(float(luck.exponential(clients.cancel_after_s)))
+    return min((limit_s for limit_s in limits_s if limit_s is not None), default=None)
