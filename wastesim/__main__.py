@@ -9,6 +9,7 @@ from importlib import import_module
 #: verb -> what it is for; its module has `main(argv) -> int`.
 VERBS = {
     "run": "simulate one experiment and write its report",
+    "capacity": "say how many requests fit, and why, without simulating",
     "workload": "describe a trace, a workload or an experiment's requests",
     "clockfit": "fit the roofline clock to measured step times",
 }

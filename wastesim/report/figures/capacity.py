@@ -1,0 +1,92 @@
+"""Memory against concurrency: what is stacked on a card, and where it no longer fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
+from wastesim.report.palette import light
+from wastesim.units import GIB
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_BEYOND = 1.35
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bytes on one card: fixed parts, and a part per request of `context` tokens."""
+
+    model: str
+    context: int
+    card_bytes: int
+    weights_bytes: int
+    overhead_bytes: int
+    request_bytes: int
+    most: int
+    asked: int
+
+    @property
+    def shown(self) -> int:
+        """Requests on the axis: beyond what fits, and beyond what was asked about."""
+        return max(4, round(_BEYOND * self.most), round(1.1 * self.asked))
+
+
+def capacity_picture(bars: Bars) -> Picture:
+    """The picture; its title says the answer."""
+    title = (
+        f"{bars.model}: {bars.most:,} requests of {bars.context:,} tokens fit on"
+        f" {bars.card_bytes / GIB:,.1f} GiB"
+    )
+    caption = (
+        f"Weights ({bars.weights_bytes / GIB:,.2f} GiB) and overhead are there whatever runs; each"
+        f" request adds {bars.request_bytes / GIB:,.3f} GiB of cache. Beyond {bars.most:,} requests"
+        " the cache is drawn in red: it no longer fits."
+    )
+    return Picture("capacity", title, caption, lambda figure, narrow: _draw(figure, narrow, bars))
+
+
+def _draw(figure: Figure, narrow: bool, bars: Bars) -> None:
+    axes = figure.subplots()
+    fixed = (bars.weights_bytes + bars.overhead_bytes) / GIB
+    _level(axes, 0, bars.weights_bytes / GIB, bars.shown, "future", "weights")
+    _level(axes, bars.weights_bytes / GIB, fixed, bars.shown, "idle", "overhead")
+    _cache(axes, bars, fixed, 0, bars.most, "written", "cache that fits")
+    _cache(axes, bars, fixed, bars.most, bars.shown, "unused", "cache that does not fit")
+    card = bars.card_bytes / GIB
+    axes.axhline(card, color=light("ink"), linewidth=1.4, linestyle=(0, (5, 3)))
+    axes.annotate(f"card {card:,.1f} GiB", (0, card), xytext=(4, 4), textcoords="offset points")
+    if bars.asked > 1:
+        axes.axvline(bars.asked, color=light("ink"), linewidth=1.0)
+        axes.annotate(f"{bars.asked:,} asked", (bars.asked, 0), xytext=(4, 6),
+                      textcoords="offset points")  # fmt: skip
+    _frame(axes, narrow, bars)
+
+
+def _frame(axes: Axes, narrow: bool, bars: Bars) -> None:
+    axes.set_xlim(0, bars.shown)
+    axes.set_ylim(0, None)
+    axes.set_xlabel(f"requests of {bars.context:,} tokens at once")
+    axes.set_ylabel("memory (GiB)")
+    few_ticks(axes.xaxis, 4 if narrow else 8, whole=True)
+    plain_numbers(axes)
+    axes.legend(loc="upper left", ncols=1 if narrow else 2, frameon=False, fontsize=11,
+                bbox_to_anchor=(0, 0.9))  # fmt: skip
+
+
+def _level(axes: Axes, low: float, high: float, shown: int, tone: str, label: str) -> None:
+    axes.fill_between([0, shown], [low, low], [high, high], color=light(tone), label=label,
+                      linewidth=0)  # fmt: skip
+
+
+def _cache(
+    axes: Axes, bars: Bars, fixed: float, start: int, stop: int, tone: str, label: str
+) -> None:
+    """The cache between two numbers of requests, on top of what is fixed."""
+    each = bars.request_bytes / GIB
+    tops = [fixed + start * each, fixed + stop * each]
+    axes.fill_between([start, stop], [fixed, fixed], tops, color=light(tone), label=label,
+                      linewidth=0)  # fmt: skip

@@ -1,0 +1,62 @@
+"""The capacity of an experiment: its model, card, server and lengths, without simulating.
+
+`python -m wastesim.capacity EXPERIMENT.yaml` answers with the experiment's own values; options
+on the command line win over them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from wastesim.catalog.gpus import resolve_gpu
+from wastesim.catalog.models import resolve_model
+from wastesim.config import Experiment
+from wastesim.result import load_experiment
+
+
+def apply_experiment(options: argparse.Namespace) -> argparse.Namespace:
+    """The options with the experiment's values where none was given; ConfigError as in a run."""
+    experiment = load_experiment(options.experiment, options.overrides)
+    given = vars(options)
+    taken = {key: value for key, value in _values(experiment).items() if _unset(given, key)}
+    return argparse.Namespace(**{**given, **taken})
+
+
+def _unset(given: dict[str, Any], key: str) -> bool:
+    """Whether an option still has its default; what has no `None` default is the experiment's."""
+    return given.get(key) in (None, "auto", "vllm", 1, 256, 4, False)
+
+
+def _values(experiment: Experiment) -> dict[str, Any]:
+    """What an experiment says, under the names of the options."""
+    server = experiment.server
+    gpu = resolve_gpu(experiment.gpu)
+    policy = getattr(server.policy, "place", "")
+    paged = policy in ("blocks", "pages")
+    lengths = experiment.workload.lengths
+    return {
+        "model": [_model_word(experiment)],
+        "gpu_memory": f"{gpu.memory_bytes} B",
+        "engine": "vllm" if paged else "static",
+        "block_size": getattr(server.policy, "block_size", None) or server.block_size,
+        "max_model_len": str(server.max_model_len),
+        "gpu_memory_utilization": server.gpu_memory_utilization,
+        "overhead": f"{server.overhead} B",
+        "kv_cache_dtype": server.kv_cache_dtype,
+        "kv_cache_memory_bytes": _bytes(server.kv_cache_memory_bytes),
+        "max_num_batched_tokens": server.max_num_batched_tokens,
+        "async_scheduling": server.async_scheduling,
+        "max_num_seqs": server.max_num_seqs,
+        "parallel": getattr(server.policy, "n_parallel", 4),
+        "lengths": lengths if isinstance(lengths, str) else None,
+    }
+
+
+def _model_word(experiment: Experiment) -> Any:
+    """A geometry as it is: `resolve_model` takes both names and geometries."""
+    return resolve_model(experiment.model)
+
+
+def _bytes(value: int | None) -> str | None:
+    return None if value is None else f"{value} B"
