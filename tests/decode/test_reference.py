@@ -47,7 +47,7 @@ def test_the_pass_is_in_float64_and_causal(weights):
 def test_only_a_choice_within_the_tolerance_is_a_near_tie(weights, monkeypatch):
     gaps = np.array([0.5 * NEAR_TIE, 2 * NEAR_TIE])
     fixed = np.array([[1.0, 1.0 - gaps[0]], [1.0, 1.0 - gaps[1]]])
-    monkeypatch.setattr(reference, "uncached_logits", lambda weights, tokens: fixed)
+    monkeypatch.setattr(reference, "uncached_logits", lambda weights, tokens, first: fixed)
     assert check_tokens(weights, [0], [1, 1]) == Verification(2, 0, 1, 1)
     assert check_tokens(weights, [0], [0, 0]) == Verification(2, 2, 0, 0)
 

@@ -82,9 +82,14 @@ class Decoder:
         self._sequences: dict[int, _Sequence] = {}
         self._finished: dict[int, tuple[int, Ints]] = {}  # prompt tokens, all tokens
 
-    def place(self, request: Request, placement: Placement) -> None:
-        """Admit a request, or admit it again after `evict`; it starts with nothing stored."""
-        sequence = self._sequences.get(request.request_id) or self._draw(request)
+    def place(
+        self, request: Request, placement: Placement, prompt: Sequence[int] | None = None
+    ) -> None:
+        """Admit a request, or admit it again after `evict`; it starts with nothing stored.
+
+        Its prompt is drawn where none is given.
+        """
+        sequence = self._sequences.get(request.request_id) or self._draw(request, prompt)
         if sequence.addresses is not None:
             raise AllocationError(f"request {request.request_id} is placed already")
         sequence.addresses = Addresses(self.arena, placement)
@@ -225,10 +230,12 @@ class Decoder:
             raise AllocationError(f"request {request_id} has no placement")
         return sequence, sequence.addresses
 
-    def _draw(self, request: Request) -> _Sequence:
+    def _draw(self, request: Request, prompt: Sequence[int] | None) -> _Sequence:
+        if prompt is not None:
+            return _Sequence(list(prompt), len(prompt))
         rng = self._streams.tokens(request.request_id)
-        prompt = rng.integers(self.model.vocab, size=request.prompt_tokens).tolist()
-        return _Sequence(prompt, request.prompt_tokens)
+        drawn = rng.integers(self.model.vocab, size=request.prompt_tokens).tolist()
+        return _Sequence(drawn, request.prompt_tokens)
 
     def _tokens(self, request_id: int) -> tuple[int, list[int]]:
         sequence = self._sequences.get(request_id)

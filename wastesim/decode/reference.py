@@ -67,27 +67,36 @@ def generate_uncached(weights: Weights, prompt: Sequence[int], count: int) -> li
 
 def check_tokens(weights: Weights, prompt: Sequence[int], generated: Sequence[int]) -> Verification:
     """Compare every generated token with the reference's choice at its position."""
+    return judge(weights, prompt, generated)[0]
+
+
+def judge(
+    weights: Weights, prompt: Sequence[int], generated: Sequence[int]
+) -> tuple[Verification, float]:
+    """The comparison, and the smallest gap between the reference's first and second choice."""
     if not generated:
-        return NOTHING_VERIFIED
+        return NOTHING_VERIFIED, float("inf")
     tokens = [*prompt, *generated]
-    logits = uncached_logits(weights, tokens[:-1])[len(prompt) - 1 :]  # [generated, V]
+    logits = uncached_logits(weights, tokens[:-1], len(prompt) - 1)  # [generated, V]
     rows = np.arange(len(generated))
     best = np.argmax(logits, axis=1)
     differs = best != np.asarray(generated)
     lost = logits[rows, best] - logits[rows, np.asarray(generated)]
     near = int(np.count_nonzero(differs & (lost < NEAR_TIE)))
     equal = int(np.count_nonzero(~differs))
-    return Verification(len(generated), equal, near, len(generated) - equal - near)
+    second, first = np.partition(logits, -2, axis=1)[:, -2:].T
+    found = Verification(len(generated), equal, near, len(generated) - equal - near)
+    return found, float((first - second).min())
 
 
-def uncached_logits(weights: Weights, tokens: Sequence[int]) -> Doubles:
-    """Logits ``[T, V]`` after each of `tokens`."""
+def uncached_logits(weights: Weights, tokens: Sequence[int], first: int = 0) -> Doubles:
+    """Logits ``[T - first, V]`` after each of `tokens` from the `first` on."""
     x = _double(weights.embedding)[np.asarray(tokens)]  # [T, E]
     eps = weights.model.rms_eps
     for layer in weights.layers:
         x = x + _attention(weights, layer, _normalise(x, layer.attention_norm, eps))
         x = x + _feed_forward(weights, layer, _normalise(x, layer.ffn_norm, eps))
-    logits: Doubles = _normalise(x, weights.norm, eps) @ _double(weights.head)
+    logits: Doubles = _normalise(x[first:], weights.norm, eps) @ _double(weights.head)
     return logits
 
 

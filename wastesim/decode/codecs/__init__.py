@@ -35,13 +35,21 @@ def row_bytes(how: CacheFormat, dim: int) -> int:
     return codec_for(how, dim).row_bytes
 
 
-def stored_bytes(how: CacheFormat, dim: int, tokens: int) -> int:
-    """Bytes of one head's K and V of `tokens` tokens, each stored once: the newest in float32."""
-    packed, plain = row_bytes(how, dim), 4 * dim
-    recent = min(tokens, how.recent_tokens)
-    keys = (tokens - recent) * packed + recent * plain
-    values = keys if how.recent_of == "both" else tokens * packed
-    return keys + values
+def stored_bytes(how: CacheFormat, dim: int, tokens: int, halves: str = "both") -> int:
+    """Bytes of one head's K and V of `tokens` tokens, each stored once: the newest in float32.
+
+    `halves` is what the format applies to; the other half is float32 throughout.
+    """
+    values = how.recent_tokens if how.recent_of == "both" else 0
+    newest = {"keys": how.recent_tokens, "values": values}
+    applies = newest if halves == "both" else (halves,)
+    plain = (2 - len(applies)) * 4 * dim * tokens
+    return plain + sum(_half_bytes(how, dim, tokens, newest[half]) for half in applies)
+
+
+def _half_bytes(how: CacheFormat, dim: int, tokens: int, newest: int) -> int:
+    exact = min(tokens, newest)
+    return (tokens - exact) * row_bytes(how, dim) + exact * 4 * dim
 
 
 def _inner(how: CacheFormat, dim: int) -> Codec:
