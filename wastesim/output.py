@@ -23,6 +23,8 @@ import wastesim
 from wastesim.errors import OutputError
 
 if TYPE_CHECKING:
+    from wastesim.config import Experiment
+    from wastesim.config.quality import Laboratory
     from wastesim.result import Result
     from wastesim.studies import Comparison
 
@@ -136,17 +138,24 @@ def _holds_results(folder: Path) -> bool:
 
 
 def _provenance(result: Result | Comparison, command: Sequence[str]) -> dict[str, Any]:
+    return provenance(result.experiment, command, interrupted=result.interrupted)
+
+
+def provenance(
+    experiment: Experiment | Laboratory, command: Sequence[str], *, interrupted: bool
+) -> dict[str, Any]:
+    """What `run.json` holds: where, when and from what the results were made."""
     return {
         "wastesim": wastesim.__version__,
         "command": " ".join(command),
-        "seed": result.experiment.seed,
-        "digest": result.experiment.digest,
+        "seed": experiment.seed,
+        "digest": experiment.digest,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "git_commit": _git_commit(),
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in LIBRARIES},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "interrupted": result.interrupted,
+        "interrupted": interrupted,
     }
 
 

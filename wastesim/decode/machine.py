@@ -9,7 +9,7 @@ import numpy as np
 
 from wastesim.decode.model import one_blas_thread
 
-_ROUNDS = 7
+_ROUNDS = 15
 _MATRIX = (576, 3072)  # a layer's of SmolLM2
 _MATRICES = 48  # 340 MB together: no cache holds them
 _SQUARE = 1024

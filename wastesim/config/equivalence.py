@@ -1,0 +1,32 @@
+"""`study: equivalence`: the same generation with and without a cache."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from wastesim.config.quality import Laboratory
+from wastesim.config.quantities import Count
+
+Names = Annotated[
+    tuple[str, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else ())
+]
+Batches = Annotated[
+    tuple[Count, ...],
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+]
+
+
+class Equivalence(Laboratory):
+    """One prompt generated without a cache, with one, and in a batch with others."""
+
+    study: Literal["equivalence"] = "equivalence"
+    prompt_tokens: Annotated[Count, Field(ge=2)] = 200
+    new_tokens: Annotated[Count, Field(ge=2)] = 200
+    #: Requests decoded together when intensity and speed are measured against the batch.
+    batches: Batches = (1, 2, 4, 8, 16, 32)
+    #: Tokens of context while they are.
+    batch_context: Count = 128
+    #: Catalog models of the memory table.
+    models: Names = ("gpt-2", "llama-3-8b", "llama-3-70b", "opt-13b", "gpt-3-175b")
