@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from wastesim.report.figures import Drawn
 
-TEMPLATES = ("report.html", "report.md", "comparison.html", "comparison.md")
-
 
 def html_page(content: Content, pictures: Sequence[Drawn], warnings: Sequence[str]) -> str:
     """One offline file: style, pictures and words inline, nothing fetched."""
@@ -50,7 +48,7 @@ def environment(*, escape: bool) -> Environment:
     """The templates beside this file."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
-    loader = DictLoader({name: _read(f"{name}.jinja") for name in TEMPLATES})
+    loader = DictLoader({name: _read(f"{name}.jinja") for name in _templates()})
     made = Environment(
         loader=loader,
         autoescape=escape,
@@ -62,6 +60,11 @@ def environment(*, escape: bool) -> Environment:
     made.filters["nb"] = lambda text: text.replace(" %", "\u00a0%")
     made.filters["cell"] = lambda text: str(text).replace("|", "\\|").replace("\n", " ")
     return made
+
+
+def _templates() -> list[str]:
+    names = [file.name for file in (files("wastesim.report") / "templates").iterdir()]
+    return sorted(name.removesuffix(".jinja") for name in names if name.endswith(".jinja"))
 
 
 def _read(name: str) -> str:

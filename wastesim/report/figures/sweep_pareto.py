@@ -1,0 +1,108 @@
+"""The front: cells that no other cell beats in both of two numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from wastesim.report.figures.canvas import Picture
+from wastesim.report.figures.sweep_axes import LOG_FROM
+from wastesim.report.palette import light
+from wastesim.report.sweep_parts import Parts
+from wastesim.report.sweep_words import Metric, metric, value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: The first should be low, the second high.
+USUAL = ("latency.ttft_s.p99", "throughput.output_tokens_per_s")
+FEWEST = 3
+MOST_NAMES = 8
+
+
+class Point(NamedTuple):
+    """A cell in the plane of two numbers."""
+
+    x: float
+    y: float
+    name: str
+
+
+def pareto(parts: Parts) -> Picture | None:
+    """All cells by two numbers and the front of the best trades; not of a search."""
+    names = parts.show.pareto or USUAL
+    if parts.bound is not None or parts.answer or any(n not in parts.metrics for n in names):
+        return None
+    x, y = metric(names[0]), metric(names[1])
+    points = _points(parts, x, y)
+    if len(points) < FEWEST:
+        return None
+    best = front(points)
+
+    def draw(figure: Figure, narrow: bool) -> None:
+        _draw(figure.add_subplot(), points, best, (x, y), narrow)
+
+    words = _title(points, best, x, y)
+    caption = (
+        f"Left and up is better. No other cell has both less {x.label} and more {y.label} than"
+        " those on the line."
+    )
+    return Picture("pareto", words, caption, draw, 400, 340)
+
+
+def _title(points: Sequence[Point], best: Sequence[Point], x: Metric, y: Metric) -> str:
+    if len(best) == 1:
+        return f"{best[0].name} has the least {x.label} and the most {y.label}"
+    return f"{len(best)} of {len(points)} cells trade {x.label} against {y.label}"
+
+
+def front(points: Sequence[Point]) -> list[Point]:
+    """Points that no other has a smaller or equal x and a larger or equal y than, from the left."""
+    found: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.x, -p.y)):
+        if not found or point.y > found[-1].y:
+            found.append(point)
+    return found
+
+
+def _points(parts: Parts, x: Metric, y: Metric) -> list[Point]:
+    found = []
+    for cell in parts.finished:
+        at, up = cell.estimate(x.name), cell.estimate(y.name)
+        if at is not None and up is not None:
+            name = ", ".join(value(v) for v in cell.values.values())
+            found.append(Point(at * x.scale, up * y.scale, name))
+    return found
+
+
+def _draw(
+    axes: Axes, points: Sequence[Point], best: Sequence[Point], shown: tuple[Metric, Metric],
+    narrow: bool,
+) -> None:  # fmt: skip
+    axes.plot([p.x for p in points], [p.y for p in points], "o", color=light("future"),
+              markersize=6)  # fmt: skip
+    axes.step([p.x for p in best], [p.y for p in best], where="post", color=light("written"))
+    axes.plot([p.x for p in best], [p.y for p in best], "o", color=light("written"), markersize=7)
+    _wide(axes, [p.x for p in points])
+    axes.set_ylim(bottom=0)
+    axes.margins(x=0.12)
+    axes.set_xlabel(f"{shown[0].label}{shown[0].unit}")
+    axes.set_ylabel(f"{shown[1].label}{shown[1].unit}")
+    axes.yaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")
+    for point in () if narrow else _named(best):
+        axes.annotate(point.name, (point.x, point.y), xytext=(8, -12), textcoords="offset points",
+                      fontsize=10, color=light("muted"))  # fmt: skip
+
+
+def _named(best: Sequence[Point]) -> Sequence[Point]:
+    """Not all: names would lie on each other."""
+    every = -(-len(best) // MOST_NAMES)
+    return best[::every]
+
+
+def _wide(axes: Axes, values: Sequence[float]) -> None:
+    """A log scale, ticks at powers of ten, where the values span a lot."""
+    if min(values) > 0 and max(values) > LOG_FROM * min(values):
+        axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")

@@ -1,0 +1,150 @@
+"""How a sweep's numbers and values are said: names, units, intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from wastesim.report.definitions import GROUPS, Definition
+from wastesim.report.sweep_parts import Cell, Parts
+from wastesim.report.text import DASH, percent
+from wastesim.statistics import Interval
+
+
+class Metric(NamedTuple):
+    """One number: what it is called, how it is printed, and what it means."""
+
+    name: str
+    label: str
+    show: Callable[[Any], str]
+    meaning: str
+
+    @property
+    def scale(self) -> float:
+        """What axes and tables multiply it with: shares are percent, times per token are ms."""
+        if self.show is percent:
+            return 100.0
+        return 1000.0 if "tpot_s" in self.name else 1.0
+
+    @property
+    def unit(self) -> str:
+        """What stands behind the label: ` (%)`."""
+        if self.show is percent:
+            return " (%)"
+        endings = {"tokens_per_s": " (tokens/s)", "requests_per_s": " (requests/s)"}
+        for ending, unit in endings.items():
+            if self.name.endswith(ending):
+                return unit
+        if "tpot_s" in self.name:
+            return " (ms)"
+        return " (s)" if "_s." in self.name or self.name.endswith("_s") else ""
+
+
+_MADE = (
+    Definition("rejected_share", "rejected", percent, "requests refused on arrival / submitted"),
+    Definition(
+        "goodput", "goodput", percent, "requests that met every latency objective / submitted"
+    ),
+)
+
+
+@cache
+def metric(name: str) -> Metric:
+    """The words for a number; one that has none goes by its key."""
+    known = {line.key: line for group in GROUPS for line in group.lines}
+    known |= {line.key: line for line in _MADE}
+    line = known.get(name)
+    if line is None:
+        return Metric(name, name, _plain, "as named in summary.json")
+    return Metric(name, line.label, line.show, line.meaning)
+
+
+def _plain(value: Any) -> str:
+    return DASH if value is None else f"{value:,.4g}"
+
+
+def number(found: Interval | None, name: str) -> str:
+    """`22.5 ± 4.8`, in the unit of `metric(name)`; without an interval the number alone."""
+    if found is None or found.estimate is None:
+        return DASH
+    scale, half = metric(name).scale, found.half_width
+    return plain(found.estimate * scale) + (f" ± {_spread(half * scale)}" if half else "")
+
+
+def difference(found: Interval | None, name: str) -> str:
+    """`+3.1 ± 0.2`, and whether it may be luck: where its interval has 0."""
+    if found is None or found.estimate is None:
+        return ""
+    scale, half = metric(name).scale, found.half_width
+    sign = "+" if found.estimate > 0 else "−" if found.estimate < 0 else ""
+    text = f"{sign}{plain(abs(found.estimate) * scale)}"
+    if not half:
+        return text
+    return f"{text} ± {_spread(half * scale)}{', may be luck' if found.holds(0.0) else ''}"
+
+
+def plain(at: float) -> str:
+    """Three digits, or whole from a hundred on."""
+    return f"{at:,.0f}" if abs(at) >= 100 else f"{at:.3g}"
+
+
+def _spread(half: float) -> str:
+    return f"{half:,.0f}" if half >= 100 else f"{half:.2g}"
+
+
+def value(given: Any) -> str:
+    """A key's value as people say it."""
+    if isinstance(given, Mapping):
+        return str(given.get("name") or given.get("kind") or dict(given))
+    if isinstance(given, bool) or given is None:
+        return str(given).lower()
+    if isinstance(given, int):
+        return f"{given:,}"
+    if isinstance(given, float):
+        return f"{given:,.4g}"
+    text = str(given)
+    return text.rpartition("/")[2].removesuffix(".csv") if "/" in text else text
+
+
+def key(name: str) -> str:
+    """A key's last part."""
+    return name.rpartition(".")[2]
+
+
+def headline(parts: Parts) -> str:
+    """A search's answer; of a sweep how far the first number goes, and where its ends are."""
+    if parts.answer:
+        return parts.answer
+    told = [cell for cell in parts.finished if parts.metrics and _first(cell, parts) is not None]
+    if not told:
+        return "No cell has numbers yet."
+    low = min(told, key=lambda cell: _first(cell, parts) or 0.0)
+    high = max(told, key=lambda cell: _first(cell, parts) or 0.0)
+    words = metric(parts.metrics[0])
+    if low is high or _first(low, parts) == _first(high, parts):
+        return f"{_capital(words.label)} is {words.show(_first(low, parts))} in every cell."
+    ends = [f"{words.show(_first(cell, parts))} ({cell.label})" for cell in (low, high)]
+    return f"{_capital(words.label)} goes from {ends[0]} to {ends[1]}."
+
+
+def basis(parts: Parts) -> str:
+    """What the intervals mean."""
+    sure = f"{100 * parts.level:.4g} %"
+    if parts.bound is not None or parts.replications > 1:
+        return (
+            f"Intervals are {sure} Student's t over replications; replication r has the same seed"
+            " in every cell, so that differences are paired."
+        )
+    return (
+        f"One run per cell: intervals are {sure} batch means inside it, where it was steady;"
+        " 'replications' gives every number one."
+    )
+
+
+def _first(cell: Cell, parts: Parts) -> float | None:
+    return cell.estimate(parts.metrics[0])
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
