@@ -160,7 +160,7 @@ def _warnings(
             " and intervals may be too narrow; send more requests"
         )
     if cut is not None and not cut.settled:
-        yield "no warm-up could be told from the rest: the run never became steady"
+        yield "where the warm-up ends is not certain (MSER-5): send more requests"
     if steady is False:
         yield "the run drifts: its means depend on how long it is"
     if loaded["verdict"] == "saturated":

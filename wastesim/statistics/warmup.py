@@ -26,7 +26,8 @@ def mser5(series: Floats) -> Truncation:
     """The cut that makes the mean of the rest surest.
 
     Of the means z of groups of five, MSER(d) = sum_{j >= d} (z_j - mean)^2 / (n - d)^2; the
-    smallest d wins.  A minimum in the second half is none: `settled` is false and nothing is cut.
+    smallest d of the first half wins.  Where one of the second half is smaller still, the series
+    had not become steady for certain: `settled` is false.
     """
     values = np.asarray(series, dtype=np.float64)
     n = len(values) // GROUP
@@ -39,6 +40,7 @@ def mser5(series: Floats) -> Truncation:
     squares = np.cumsum(groups[::-1] ** 2)[::-1]
     curve = np.maximum(squares - sums**2 / left, 0.0) / left**2
     considered = max(1, n - GROUP)  # the last few groups are always alike
-    cut = int(np.argmin(curve[:considered]))
-    settled = cut < MOST_SHARE * n
-    return Truncation(GROUP * cut if settled else 0, settled, curve[:considered])
+    half = max(1, min(considered, int(MOST_SHARE * n)))
+    cut = int(np.argmin(curve[:half]))
+    settled = cut == int(np.argmin(curve[:considered]))
+    return Truncation(GROUP * cut, settled, curve[:considered])

@@ -1,0 +1,107 @@
+"""The page of two runs side by side: what differs, how surely, and how each settled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from wastesim.records import Records
+from wastesim.report.pages import environment, style_sheet
+from wastesim.report.sweep_words import difference, metric, plain
+from wastesim.report.text import DASH
+from wastesim.statistics.twins import Difference
+
+
+class Side(NamedTuple):
+    """One run.  `records` are there when it saved them."""
+
+    name: str
+    folder: Path
+    summary: dict[str, Any]
+    records: Records | None
+
+
+class Row(NamedTuple):
+    """One line of the table, in words."""
+
+    label: str
+    first: str
+    second: str
+    less: str
+    how: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs and their differences; `note` says why there may be few intervals."""
+
+    sides: tuple[Side, Side]
+    found: Sequence[Difference]
+    note: str
+    level: float
+
+    @property
+    def rows(self) -> list[Row]:
+        """The differences in words."""
+        return [_row(one) for one in self.found]
+
+    @property
+    def headline(self) -> str:
+        """How many numbers differ beyond chance."""
+        known = [one for one in self.found if one.found.low is not None]
+        if not known:
+            return f"{self.sides[0].name} and {self.sides[1].name}: no difference has an interval."
+        sure = [metric(d.name).label for d in known if not d.found.holds(0.0)]
+        if not sure:
+            return f"None of {len(known)} numbers differs beyond chance."
+        verb = "differs" if len(sure) == 1 else "differ"
+        return f"{len(sure)} of {len(known)} numbers {verb} beyond chance: {'; '.join(sure)}."
+
+
+def write_comparison(compared: Comparison, folder: Path, *, figures: bool = True) -> list[str]:
+    """Write `report.html`, `report.md` and `figures/`; returns what could not be drawn."""
+    from wastesim.report.figures.runs_warmup import draw_warmups
+
+    folder.mkdir(parents=True, exist_ok=True)
+    known = [(side.name, side.records) for side in compared.sides if side.records is not None]
+    pictures, warnings = draw_warmups(known, folder / "figures") if figures else ([], [])
+    for name, escape in (("report.html", True), ("report.md", False)):
+        template = environment(escape=escape).get_template(name.replace("report", "runs"))
+        text = template.render(
+            page=compared, pictures=pictures, warnings=warnings, sheet=style_sheet()
+        )
+        (folder / name).write_text(text, encoding="utf-8")
+    return warnings
+
+
+def print_comparison(compared: Comparison) -> None:
+    """The table on a terminal."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(Text(compared.headline, style="bold"), soft_wrap=True)
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("")
+    for title in (*(side.name for side in compared.sides), "second - first"):
+        table.add_column(title, justify="right")
+    table.add_column("how")
+    for row in compared.rows:
+        table.add_row(*row)
+    console.print(table)
+    if compared.note:
+        console.print(Text(compared.note), soft_wrap=True)
+
+
+def _row(one: Difference) -> Row:
+    words = metric(one.name)
+    values = [DASH if v is None else plain(v * words.scale) for v in (one.first, one.second)]
+    return Row(
+        f"{words.label}{words.unit}", values[0], values[1], difference(one.found, one.name), one.how
+    )

@@ -1,0 +1,64 @@
+"""Two sweeps beside each other: each cell with its namesake, each replication with its own seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wastesim.errors import InputError
+from wastesim.report.runs import Comparison, Side
+from wastesim.statistics import of_mean, of_paired
+from wastesim.statistics.twins import Difference
+from wastesim.sweep.numbers import USUAL, number
+from wastesim.sweep.store import PLAN, RUNS, read_json
+
+#: Summaries by cell, then by seed.
+Runs = Mapping[str, Mapping[int, Mapping[str, Any]]]
+
+
+def compare_sweeps(sides: tuple[Side, Side], level: float) -> Comparison:
+    """Every number of every cell that both have; InputError when they have none."""
+    first, second = (_runs(side.folder) for side in sides)
+    both = [name for name in first if name in second]
+    if not both:
+        raise InputError(f"{sides[0].folder} and {sides[1].folder}: have no cell in common")
+    found = [
+        one._replace(how=f"{cell}: {one.how}")
+        for cell in both
+        for name in USUAL
+        if (one := _difference(first[cell], second[cell], name, level)) is not None
+    ]
+    left = len(set(first) ^ set(second))
+    note = f"{left:,} cells are in one of them only." if left else "Both have the same cells."
+    return Comparison(sides, found, note, level)
+
+
+def _difference(
+    first: Mapping[int, Any], second: Mapping[int, Any], name: str, level: float
+) -> Difference | None:
+    seeds = sorted(set(first) & set(second))
+    pairs = [(number(first[seed], name), number(second[seed], name)) for seed in seeds]
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if not known:
+        return None
+    a, b = [pair[0] for pair in known], [pair[1] for pair in known]
+    how = f"{len(known)} runs with equal seeds, paired"
+    means = of_mean(a).estimate, of_mean(b).estimate
+    return Difference(name, *means, of_paired(a, b, level), how)
+
+
+def _runs(folder: Path) -> Runs:
+    """Finished runs of the folder's plan; names are those that the plan gave its cells."""
+    plan = read_json(folder / PLAN) or {}
+    wanted = plan.get("runs") or {}
+    found: dict[str, dict[int, Mapping[str, Any]]] = {}
+    for path in sorted((folder / RUNS).glob("*.json")):
+        content = read_json(path)
+        if content is None or content["status"] != "done":
+            continue
+        if wanted and content["digest"] not in wanted:
+            continue
+        name = ", ".join(f"{key} {value}" for key, value in content["values"].items())
+        found.setdefault(name, {})[content["seed"]] = content["summary"]
+    return found
