@@ -9,12 +9,14 @@ from importlib import import_module
 #: verb -> what it is for; its module has `main(argv) -> int`.
 VERBS = {
     "run": "simulate one experiment and write its report",
+    "sweep": "run many settings of one experiment, or see how far that is",
+    "compare": "say what differs between two results, and how surely",
     "capacity": "say how many requests fit, and why, without simulating",
     "workload": "describe a trace, a workload or an experiment's requests",
     "clockfit": "fit the roofline clock to measured step times",
 }
 #: Modules of verbs that are called otherwise: `wastesim.workload` is a room.
-MODULES = {"workload": "describe"}
+MODULES = {"workload": "describe", "sweep": "sweep.__main__"}
 
 
 def module_of(verb: str) -> str:

@@ -1,0 +1,139 @@
+"""From finished runs to cells: means with intervals, and paired differences with the first cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wastesim.metrics import SCHEMA_VERSION, flat
+from wastesim.report.sweep_parts import Cell as Told
+from wastesim.statistics import Interval, of_mean, of_paired
+from wastesim.sweep.numbers import USUAL, number
+from wastesim.sweep.plan import Cell, Plan, Task
+from wastesim.sweep.store import REPORTS, Store
+
+#: Summaries of a cell's finished runs, by replication.
+Summaries = Mapping[int, Mapping[str, Any]]
+
+
+def cells(
+    plan: Plan, store: Store, metrics: Sequence[str], level: float
+) -> tuple[list[Told], list[str]]:
+    """Every cell with its numbers, and the metrics that are defined in any of them."""
+    found = {cell.label: _summaries(plan.of(cell), store) for cell in plan.cells}
+    defined = [name for name in metrics or USUAL if _defined(found.values(), name)]
+    first = found[plan.cells[0].label] if plan.cells else {}
+    told = [
+        _cell(cell, plan.of(cell), store, (found[cell.label], first), defined, level)
+        for cell in plan.cells
+    ]
+    return told, defined
+
+
+def _cell(
+    cell: Cell,
+    tasks: Sequence[Task],
+    store: Store,
+    summaries: tuple[Summaries, Summaries],
+    metrics: Sequence[str],
+    level: float,
+) -> Told:
+    own, first = summaries
+    linked = [task.digest for task in tasks if store.has_report(task.digest)]
+    outcomes = [store.outcome(task.digest) for task in tasks]
+    return Told(
+        label=cell.label,
+        values=dict(cell.values),
+        numbers={name: interval(own, name, level) for name in metrics},
+        less={name: _less(first, own, name, level) for name in metrics} if own != first else {},
+        runs=len(own),
+        errors=[found["error"] for found in outcomes if found and found["status"] == "failed"],
+        link=f"{REPORTS}/{linked[0]}/report.html" if linked else "",
+    )
+
+
+def interval(summaries: Summaries, name: str, level: float) -> Interval:
+    """Over replications; of a single run its own batch means, where they agree with its number."""
+    values = [found for s in summaries.values() if (found := number(s, name)) is not None]
+    if len(values) != 1 or len(summaries) != 1:
+        return of_mean(values, level)
+    (summary,) = summaries.values()
+    rows = {row["of"]: row for row in summary["statistics"]["intervals"]}
+    row = rows.get(name)
+    if row is None or row["low"] is None or not row["low"] <= values[0] <= row["high"]:
+        return of_mean(values, level)
+    return Interval(values[0], row["low"], row["high"], 1, level)
+
+
+def _less(first: Summaries, own: Summaries, name: str, level: float) -> Interval:
+    """Own minus first, replication by replication: the same seeds, so luck cancels."""
+    pairs = [
+        (before, after)
+        for r in sorted(set(first) & set(own))
+        if (before := number(first[r], name)) is not None
+        and (after := number(own[r], name)) is not None
+    ]
+    return of_paired([b for b, _ in pairs], [a for _, a in pairs], level)
+
+
+def _summaries(tasks: Sequence[Task], store: Store) -> dict[int, Mapping[str, Any]]:
+    found = {task.replication: store.done(task.digest) for task in tasks}
+    return {r: content["summary"] for r, content in found.items() if content is not None}
+
+
+def _defined(every: Any, name: str) -> bool:
+    return any(number(s, name) is not None for found in every for s in found.values())
+
+
+def run_rows(plan: Plan, store: Store) -> list[dict[str, Any]]:
+    """What `runs.csv` holds: a row per run, wall times left out so that equal runs are equal."""
+    rows = []
+    for task in plan.tasks:
+        found = store.outcome(task.digest)
+        head = {**task.cell.values, "replication": task.replication, "seed": task.seed}
+        status = found["status"] if found else "missing"
+        error = found["error"] if found else ""
+        numbers = flat(found["summary"]) if found and found["summary"] else {}
+        rows.append({**head, "digest": task.digest, "status": status, "error": error, **numbers})
+    return rows
+
+
+def cell_rows(told: Sequence[Told], metrics: Sequence[str]) -> list[dict[str, Any]]:
+    """What `summary.csv` holds: a row per cell, each metric with the ends of its interval."""
+    rows = []
+    for cell in told:
+        row: dict[str, Any] = {**cell.values, "runs": cell.runs, "failed": len(cell.errors)}
+        for name in metrics:
+            found = cell.numbers[name]
+            row |= {name: found.estimate, f"{name}.low": found.low, f"{name}.high": found.high}
+        rows.append(row)
+    return rows
+
+
+def summary(
+    name: str, study: str, told: Sequence[Told], level: float, more: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What `summary.json` holds."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": name,
+        "study": study,
+        "level": level,
+        **more,
+        "cells": [
+            {
+                "label": cell.label,
+                "values": cell.values,
+                "runs": cell.runs,
+                "errors": list(cell.errors),
+                "report": cell.link or None,
+                "numbers": {key: _ends(found) for key, found in cell.numbers.items()},
+                "less_first": {key: _ends(found) for key, found in cell.less.items()},
+            }
+            for cell in told
+        ],
+    }
+
+
+def _ends(found: Interval) -> dict[str, float | None]:
+    return {"estimate": found.estimate, "low": found.low, "high": found.high}
