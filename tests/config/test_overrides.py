@@ -119,3 +119,20 @@ def test_the_experiment_is_called_as_its_file_unless_it_says_otherwise(folder: P
 def test_an_option_without_key_or_value_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"--set: must look like server\.max_model_len=4096"):
         Override.parse(text)
+
+
+def test_files_deep_inside_a_workload_are_relative_to_the_experiment(tmp_path: Path) -> None:
+    """A mixture of a file, a shipped name, and marginals of which one is a table of quantiles."""
+    experiment = tmp_path / "deep.yaml"
+    experiment.write_text(
+        "workload:\n"
+        "  lengths:\n"
+        "    kind: mixture\n"
+        "    parts:\n"
+        "      - {weight: 1, of: sharegpt}\n"
+        "      - {weight: 1, of: mine/trace.csv}\n"
+        "      - {weight: 1, of: {prompt: {kind: quantiles, file: q.csv, column: prompt}}}\n"
+    )
+    parts = load_document(experiment).tree["workload"]["lengths"]["parts"]
+    assert [part["of"] for part in parts[:2]] == ["sharegpt", str(tmp_path / "mine" / "trace.csv")]
+    assert parts[2]["of"]["prompt"]["file"] == str(tmp_path / "q.csv")
