@@ -57,11 +57,11 @@ def explain_value(
     No mistake at all when it is right to within the printed digits.
     """
     right = kv_bytes_per_token(model, dtype, tp)
-    tolerance = max(stated.half / stated.value, _ROUNDING) if stated.value else 0.0
+    tolerance = max(stated.half / stated.value, _last_digit(stated), _ROUNDING)
     factor = stated.value / right
     known = [m for m in mistakes(model, dtype) if abs(m.factor - 1) > tolerance]
     sets = [()] if abs(factor - 1) <= tolerance else list(_sets(known, factor, tolerance))
-    ranked = sorted(sets, key=lambda found: (sum(m.rarity for m in found), len(found)))
+    ranked = sorted(sets, key=lambda found: (_rarity(found), _distance(found, factor)))
     return Explanation(stated.value, right, tuple(ranked[:_MOST_SHOWN]))
 
 
@@ -74,15 +74,10 @@ def explain_option(options: argparse.Namespace) -> tuple[dict[str, Any], list[st
     """`--explain VALUE --model NAME`: a tree and lines."""
     if not options.model:
         raise ConfigError("'--model' must be given: a value per token is explained for a model")
-    try:
-        stated = amount(options.explain, decimal=True)
-    except ValueError as error:
-        raise ConfigError(f"'--explain' {error}") from None
-    if stated.value <= 0:
-        raise ConfigError(f"'--explain' must be more than 0 bytes (got '{options.explain}')")
+    readings = _readings(options.explain)
     model, tp = resolve_model(options.model[0]), options.tensor_parallel_size
     dtype = option_dtype(options.kv_cache_dtype)
-    found = explain_value(stated, model, dtype, tp)
+    found = min((explain_value(stated, model, dtype, tp) for stated in readings), key=_doubt)
     tree = {
         "stated_bytes_per_token": found.stated,
         "bytes_per_token": found.right,
@@ -90,6 +85,28 @@ def explain_option(options: argparse.Namespace) -> tuple[dict[str, Any], list[st
         "likely": [[{"what": m.what, "factor": m.factor} for m in some] for some in found.likely],
     }
     return tree, [*explain_lines(found), explain_kv(model, dtype, tp)]
+
+
+def _readings(text: str) -> list[Printed]:
+    """`1.53 MB` in decimal units and in binary ones, since labels say either."""
+    try:
+        readings = [amount(text, decimal=True), amount(text)]
+    except ValueError as error:
+        raise ConfigError(f"'--explain' {error}") from None
+    if readings[0].value <= 0:
+        raise ConfigError(f"'--explain' must be more than 0 bytes (got '{text}')")
+    return readings
+
+
+def _doubt(found: Explanation) -> float:
+    """How far-fetched the likeliest explanation is."""
+    return _rarity(found.likely[0]) if found.likely else float("inf")
+
+
+def _last_digit(stated: Printed) -> float:
+    """Half of the last digit of a whole number, relative to it: 56 may be 55.6."""
+    number = float(stated.text.replace(",", "").replace("_", ""))
+    return 0.5 / number if number > 0 and "." not in stated.text else 0.0
 
 
 def explain_lines(found: Explanation) -> list[str]:
@@ -111,7 +128,7 @@ def _head_mistakes(model: ModelGeometry) -> Iterator[Mistake]:
     yield Mistake("query heads instead of KV heads", model.q_heads / model.kv_heads, 1)
     guessed = model.hidden / model.q_heads
     yield Mistake("head size taken as hidden / heads", guessed / model.head_dim, 1)
-    yield Mistake("a factor of heads too much", model.q_heads, 4)
+    yield Mistake("a factor of heads too much", model.q_heads, 5)
     whole = growing_bytes_per_token(model) / kv_bytes_per_token(model)
     if 0 < whole < 1:
         yield Mistake("window layers left out", whole, 1)
@@ -149,12 +166,22 @@ def _plain_mistakes(model: ModelGeometry, dtype: str) -> Iterator[Mistake]:
     for ranks in (2, 4, 8):
         yield Mistake(f"one rank of {ranks}", 1 / ranks, 3)
     for name, factor in (("kB", 1e3), ("KiB", 1024.0), ("MB", 1e6), ("MiB", 1024.0**2)):
-        yield Mistake(f"{name} read as bytes", 1 / factor, 3)
+        yield Mistake(f"{name} read as bytes", 1 / factor, 2)
         yield Mistake(f"bytes read as {name}", factor, 3)
     for name, factor in (("kB", 1.024), ("MB", 1.024**2), ("GB", 1.024**3)):
         yield Mistake(f"decimal {name} where binary is meant", factor, 3)
         yield Mistake(f"binary units labelled {name}", 1 / factor, 1)
     yield Mistake("a safety factor of 5 %", 1.05, 3)
+
+
+def _rarity(found: tuple[Mistake, ...]) -> int:
+    """The sum of rarities, and one for every mistake beyond the first."""
+    return sum(mistake.rarity for mistake in found) + max(0, len(found) - 1)
+
+
+def _distance(found: tuple[Mistake, ...], factor: float) -> float:
+    """How far the mistakes' product is from the factor, relatively."""
+    return abs(prod(mistake.factor for mistake in found) / factor - 1)
 
 
 def _sets(known: list[Mistake], factor: float, tolerance: float) -> Iterator[tuple[Mistake, ...]]:
