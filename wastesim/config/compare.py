@@ -86,7 +86,9 @@ def _one_thing(base: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
 def variant_tree(tree: Mapping[str, Any], name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The experiment that a variant is: the whole one with its changes, comparing nothing."""
     whole: dict[str, Any] = laid_over(tree, changes)
-    kept = {key: value for key, value in whole.items() if key not in (KEY, "study")}
+    kept = {
+        key: value for key, value in whole.items() if key not in (KEY, "study", "sweep", "search")
+    }
     return {**kept, "name": f"{tree.get('name', 'experiment')}, {name}"[-100:].strip(" .,")}
 
 

@@ -7,19 +7,44 @@ from collections.abc import Sequence
 from wastesim.report.comparison_parts import Part
 from wastesim.report.text import percent, plural
 
+#: Pools that differ by more than this part are compared by their size first.
+SAME_POOL = 0.01
+#: Variants whose written shares of the pool are this close differ in what they reserve at most.
+SAME_FILL = 0.005
+
 
 def headline(parts: Sequence[Part]) -> str:
-    """Who fills most of the memory and who least, and how many requests that lets run."""
+    """The one sentence: whose pool holds how much, or who fills most of it and who least."""
     told = [part for part in parts if part.shares["written"] is not None]
     if not told:
         return "Nothing ran in any variant."
-    best = max(told, key=_written)
-    worst = min(told, key=_written)
-    if _written(best) == _written(worst):
-        return f"All {plural(len(told), 'variant')} fill {_filled(best)}: {_running(best)}."
+    cells = [part.records.facts.capacity_cells for part in told]
+    if max(cells) - min(cells) > SAME_POOL * max(cells):
+        return _pools(told)
+    best, worst = max(told, key=_written), min(told, key=_written)
+    if _written(best) - _written(worst) < SAME_FILL:
+        return _reserved(told)
+    most, least = f"{_running(best)} run at once", f" instead of {_running(worst)}"
     return (
-        f"{best.name} fills {_filled(best)} and {worst.name} {percent(_written(worst))}:"
-        f" on the same requests {_running(best)} instead of {_mean(worst)}."
+        f"{best.name} fills {percent(_written(best))} of the KV pool with written tokens and"
+        f" {worst.name} {percent(_written(worst))}: on the same requests"
+        f" {most}{'' if _running(best) == _running(worst) else least}."
+    )
+
+
+def _pools(parts: Sequence[Part]) -> str:
+    said = [f"{part.records.facts.capacity_cells:,} tokens with {part.name}" for part in parts]
+    return f"The KV pool holds {', '.join(said[:-1])} and {said[-1]}."
+
+
+def _reserved(parts: Sequence[Part]) -> str:
+    """All fill the pool alike: what of the reserved cells is never written is the difference."""
+    best, worst = max(parts, key=_kept), min(parts, key=_kept)
+    if len(parts) == 1 or _kept(best) == _kept(worst):
+        return f"{best.name} fills {percent(_written(best))} of the KV pool with written tokens."
+    return (
+        f"Of the cells it reserves {worst.name} leaves {percent(1 - _kept(worst))} unwritten and"
+        f" {best.name} {percent(1 - _kept(best))}; both fill {percent(_written(best))} of the pool."
     )
 
 
@@ -60,13 +85,9 @@ def _written(part: Part) -> float:
     return part.shares["written"] or 0.0
 
 
-def _filled(part: Part) -> str:
-    return f"{percent(_written(part))} of the KV pool with written tokens"
-
-
-def _mean(part: Part) -> str:
-    return "–" if part.running is None else f"{part.running:.1f}"
+def _kept(part: Part) -> float:
+    return part.summary["memory"]["written_over_reserved"]["step"] or 0.0
 
 
 def _running(part: Part) -> str:
-    return f"{_mean(part)} run at once"
+    return "–" if part.running is None else f"{part.running:.1f}"

@@ -12,7 +12,8 @@ from wastesim.report.comparison_causes import cause
 from wastesim.report.comparison_parts import Part
 from wastesim.report.text import DASH, number
 
-HEADS = ("", *SHARES, "running", "tokens/s")
+HELD = SHARES[:4]
+HEADS = ("", *HELD, "free", "running", "tokens/s")
 
 
 def print_comparison(parts: Sequence[Part], missing: Sequence[str], target: Path) -> None:
@@ -50,10 +51,11 @@ def _table(parts: Sequence[Part]) -> Any:
 
 
 def _row(part: Part) -> list[str]:
-    shares = [part.shares[name] for name in SHARES]
+    held = [part.shares[name] for name in HELD]
+    free = None if None in held else 1 - sum(share or 0.0 for share in held)
     return [
         part.name,
-        *(DASH if share is None else f"{100 * share:.1f}" for share in shares),
+        *(DASH if share is None else f"{100 * share:.1f}" for share in (*held, free)),
         DASH if part.running is None else f"{part.running:.2f}",
         number(part.summary["throughput"]["output_tokens_per_s"]),
     ]

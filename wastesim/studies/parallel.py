@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from typing import Any
 
 from wastesim.config import Experiment
 from wastesim.engine import Observer
+from wastesim.errors import WastesimError
 from wastesim.result import Result
 
 POLL_S = 0.1
@@ -46,7 +47,7 @@ def run_in_processes(
             while waiting:
                 done, waiting = wait(waiting, POLL_S, FIRST_COMPLETED)
                 for future in done:
-                    result = future.result()
+                    result = _result(future)
                     if result is not None:
                         results[names[future]] = result
                         told(names[future], len(results))
@@ -55,6 +56,16 @@ def run_in_processes(
         finally:
             flag.set()
     return results
+
+
+def _result(future: Future[Result | None]) -> Result | None:
+    try:
+        return future.result()
+    except BrokenExecutor:
+        raise WastesimError(
+            "a process that ran a variant was ended from outside, perhaps for want of memory;"
+            " compare fewer requests or a shorter window"
+        ) from None
 
 
 class _Flag(Observer):

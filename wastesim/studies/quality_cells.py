@@ -31,6 +31,9 @@ from wastesim.decode.whole_pass import CacheRule, likelihoods
 BASELINE = CacheCell()
 POLL_S = 0.1
 SINKS_WATCHED = 4
+#: Code in the decode room that decides what is measured.
+_DEPENDS_ON = ("whole_pass.py", "banded.py", "model.py", "*weights.py", "gguf_file.py",
+               "codecs/*.py")  # fmt: skip
 _FROM = 64  # attention on the first tokens is watched from here on
 
 
@@ -168,10 +171,10 @@ def _path(model: DecodeModel, tokens: Sequence[int], cell: CacheCell) -> Path:
 
 @cache
 def _code() -> str:
-    """Changes with any line of the decode, and with NumPy's version."""
+    """Changes with any line that the numbers depend on, and with NumPy's version."""
     folder = Path(whole_pass.__file__).parent
     made = hashlib.sha256(np.__version__.encode())
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted(path for pattern in _DEPENDS_ON for path in folder.glob(pattern)):
         made.update(path.read_bytes())
     return made.hexdigest()
 
