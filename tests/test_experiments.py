@@ -1,0 +1,62 @@
+"""Every shipped experiment: it loads, says what it answers and how long it takes, and runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import wastesim
+from wastesim.config import read_yaml
+from wastesim.records import Records
+
+EXPERIMENTS = sorted((Path(__file__).resolve().parents[1] / "experiments").glob("*.yaml"))
+OWN = ("allocation", "comparison")  # other studies' files are loaded and run by their own tests
+RUNS = [path for path in EXPERIMENTS if read_yaml(path).tree.get("study", OWN[0]) in OWN]
+NUMBER = r"(\d+|a|one|two|three|four|five|six|eight|ten|twenty|thirty|half a)"
+DURATION = re.compile(rf"{NUMBER} (second|minute|hour)s?")
+
+
+def named(path: Path) -> str:
+    return path.stem
+
+
+def opening(path: Path) -> str:
+    """The comment that a file opens with, in one line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comment = []
+    for line in lines:
+        if not line.startswith("#"):
+            break
+        comment.append(line.lstrip("# "))
+    return " ".join(comment)
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=named)
+def test_it_opens_with_its_question_and_how_long_it_takes(path: Path) -> None:
+    comment = opening(path)
+    assert "?" in comment
+    assert DURATION.search(comment), comment
+
+
+@pytest.mark.parametrize("path", RUNS, ids=named)
+def test_it_loads(path: Path) -> None:
+    experiment = wastesim.load_experiment(path)
+    assert experiment.name == path.stem
+    assert len(experiment.variants) == len(experiment.compare or ())
+
+
+@pytest.mark.parametrize("path", RUNS, ids=named)
+def test_it_runs_with_few_requests(path: Path) -> None:
+    given = wastesim.load_experiment(path)
+    few = [
+        f"workload.num_requests={40 if given.decode.engine == 'none' else 5}",
+        *([] if given.measure is None else ["measure={from_s: 0}"]),
+    ]
+    found = wastesim.simulate(wastesim.load_experiment(path, few))
+    results = found.results.values() if given.compare else [found]
+    for result in results:
+        records: Records = result.records
+        assert (records.requests["status"] != "unfinished").all()
+        assert result.summary["requests"]["completed"] > 0
