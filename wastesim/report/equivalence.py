@@ -169,8 +169,8 @@ def _memory(summary: dict[str, Any]) -> Grid:
     columns = ["model", "KV per token", "weights", *(count(int(t)) for t in contexts),
                "passes weights at"]  # fmt: skip
     note = (
-        "KV in float16; the columns are tokens held, of all requests together. The last one is where"
-        " the cache becomes larger than the weights."
+        "KV in float16; the columns are tokens held, of all requests together. The last one is"
+        " where the cache becomes larger than the weights."
     )
     return Grid("KV memory of real models by tokens held", columns, rows, note)
 
