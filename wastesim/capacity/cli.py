@@ -15,6 +15,19 @@ from typing import Any
 
 from wastesim.errors import ConfigError, WastesimError
 
+#: What options are where neither the command line nor an experiment says anything.
+DEFAULTS: dict[str, Any] = {
+    "engine": "vllm",
+    "kv_cache_dtype": "auto",
+    "concurrency": 1,
+    "tensor_parallel_size": 1,
+    "pipeline_parallel_size": 1,
+    "data_parallel_size": 1,
+    "async_scheduling": False,
+    "max_num_seqs": 256,
+    "parallel": 4,
+}
+
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options; names are vLLM's where it has them."""
@@ -47,30 +60,35 @@ def _add_what(made: argparse.ArgumentParser) -> None:
     add("--gpu-memory", metavar="SIZE", help="memory of the card: '80 GiB' (2**30) or '80 GB'")
     add("--max-model-len", metavar="TOKENS", help="longest request (the context, or the model's)")
     add("--context", action="append", metavar="TOKENS", help="length of a request (repeatable)")
-    add("--concurrency", type=_count, default=1, metavar="N", help="requests of that length (1)")
+    add("--concurrency", type=_count, metavar="N", help="requests of that length (1)")
 
 
 def _add_how(made: argparse.ArgumentParser) -> None:
     """The engine and its settings."""
     add = made.add_argument
-    add("--engine", default="vllm", metavar="NAME",
+    add("--engine", metavar="NAME",
         help="vllm, vllm-0.11, sglang, llama.cpp, tensorrt-llm or static (vllm)")  # fmt: skip
-    add("--tensor-parallel-size", "-tp", type=_count, default=1, metavar="N")
-    add("--pipeline-parallel-size", "-pp", type=_count, default=1, metavar="N")
-    add("--data-parallel-size", "-dp", type=_count, default=1, metavar="N")
+    add("--tensor-parallel-size", "-tp", type=_count, metavar="N")
+    add("--pipeline-parallel-size", "-pp", type=_count, metavar="N")
+    add("--data-parallel-size", "-dp", type=_count, metavar="N")
     add("--gpu-memory-utilization", type=float, metavar="SHARE", help="the engine's own default")
-    add("--kv-cache-dtype", default="auto", metavar="TYPE",
+    add("--kv-cache-dtype", metavar="TYPE",
         help="float16, fp8, int8, q8_0, int4_g32_zp, or K/V as in q8_0/q4_0 (auto)")  # fmt: skip
     add("--block-size", type=_count, metavar="TOKENS", help="tokens of a block or page")
     add("--overhead", metavar="SIZE",
         help="all but weights and cache ('2 GiB'); auto: activations + 350 MiB")  # fmt: skip
     add("--kv-cache-memory-bytes", metavar="SIZE", help="replaces the budget")
     add("--max-num-batched-tokens", type=_count, metavar="TOKENS", help="tokens of a step")
-    add("--async-scheduling", action="store_true", help="windows hold two steps' tokens")
+    add(
+        "--async-scheduling",
+        action="store_true",
+        default=None,
+        help="windows hold two steps' tokens",
+    )
     add("--disable-hybrid-kv-cache-manager", action="store_true",
         help="every layer keeps every token")  # fmt: skip
-    add("--max-num-seqs", type=_count, default=256, metavar="N", help="most requests at once (256)")
-    add("--parallel", "-np", type=_count, default=4, metavar="N",
+    add("--max-num-seqs", type=_count, metavar="N", help="most requests at once (256)")
+    add("--parallel", "-np", type=_count, metavar="N",
         help="slots that a divided cache has (4)")  # fmt: skip
 
 
@@ -92,6 +110,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> tuple[Any, list[str]]:
     """A tree for `--json`, and lines of text."""
+    if options.experiment is not None:
+        from wastesim.studies.capacity import with_experiment
+
+        options = with_experiment(options)
+    options = _with_defaults(options)
     if options.from_log is not None:
         from wastesim.capacity.from_log import from_log
 
@@ -100,11 +123,12 @@ def _run(options: argparse.Namespace) -> tuple[Any, list[str]]:
         from wastesim.capacity.explain import explain_option
 
         return explain_option(options)
-    if options.experiment is not None:
-        from wastesim.studies.capacity import apply_experiment
-
-        options = apply_experiment(options)
     return _capacity(options)
+
+
+def _with_defaults(options: argparse.Namespace) -> argparse.Namespace:
+    given = {key: value for key, value in vars(options).items() if value is not None}
+    return argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
 
 
 def _capacity(options: argparse.Namespace) -> tuple[Any, list[str]]:

@@ -123,6 +123,8 @@ def kv_budget(
     share_of: ShareOf = "total",
 ) -> Budget:
     """The budget of one GPU; ConfigError with the numbers when not one cell is left."""
+    if bytes_per_token < 1:
+        raise ConfigError("'model' keeps nothing per token: states only, no pool of cells")
     basis: Basis = "gpu_memory_utilization"
     taken = weights_bytes + overhead_bytes
     kv_bytes = available_bytes(card_bytes, gpu_memory_utilization, taken, share_of)

@@ -15,17 +15,11 @@ from wastesim.config import Experiment
 from wastesim.result import load_experiment
 
 
-def apply_experiment(options: argparse.Namespace) -> argparse.Namespace:
+def with_experiment(options: argparse.Namespace) -> argparse.Namespace:
     """The options with the experiment's values where none was given; ConfigError as in a run."""
     experiment = load_experiment(options.experiment, options.overrides)
-    given = vars(options)
-    taken = {key: value for key, value in _values(experiment).items() if _unset(given, key)}
-    return argparse.Namespace(**{**given, **taken})
-
-
-def _unset(given: dict[str, Any], key: str) -> bool:
-    """Whether an option still has its default; what has no `None` default is the experiment's."""
-    return given.get(key) in (None, "auto", "vllm", 1, 256, 4, False)
+    given = {key: value for key, value in vars(options).items() if value is not None}
+    return argparse.Namespace(**{**vars(options), **_values(experiment), **given})
 
 
 def _values(experiment: Experiment) -> dict[str, Any]:
@@ -36,7 +30,7 @@ def _values(experiment: Experiment) -> dict[str, Any]:
     paged = policy in ("blocks", "pages")
     lengths = experiment.workload.lengths
     return {
-        "model": [_model_word(experiment)],
+        "model": [resolve_model(experiment.model)],
         "gpu_memory": f"{gpu.memory_bytes} B",
         "engine": "vllm" if paged else "static",
         "block_size": getattr(server.policy, "block_size", None) or server.block_size,
@@ -51,11 +45,6 @@ def _values(experiment: Experiment) -> dict[str, Any]:
         "parallel": getattr(server.policy, "n_parallel", 4),
         "lengths": lengths if isinstance(lengths, str) else None,
     }
-
-
-def _model_word(experiment: Experiment) -> Any:
-    """A geometry as it is: `resolve_model` takes both names and geometries."""
-    return resolve_model(experiment.model)
 
 
 def _bytes(value: int | None) -> str | None:
