@@ -1,0 +1,103 @@
+"""Closed forms of concurrency against saturated simulations of every shipped workload.
+
+Growing policies take minutes each, so the default run has two workloads and `-m bench` all.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from wastesim import load_experiment, simulate
+from wastesim.capacity.expected import draw_lengths, expected_of
+from wastesim.errors import ConfigError
+from wastesim.report.lengths import Lengths, asked
+from wastesim.workload import workload_names
+
+#: Name -> a limit that nearly all of its requests keep.
+LIMITS = {
+    "arxiv-summarization": 4096,
+    "azure-code": 16_384,
+    "azure-conversation": 16_384,
+    "deepseek-r1": 32_768,
+    "mooncake-conversation": 131_072,
+    "sharegpt": 2048,
+    "sharegpt-8k": 8192,
+}
+QUICK = ("azure-code", "sharegpt")
+CELL_BYTES = 131_072
+
+
+@cache
+def sample(name: str) -> Lengths:
+    return draw_lengths(name, 16)
+
+
+def saturated(name: str, policy: str, cells: int, number: int) -> tuple[float, Lengths]:
+    """Mean running requests while others wait, the first third left out; and the lengths."""
+    growing = ["server.max_num_batched_tokens=100000000"] if policy in ("token", "paged") else []
+    changes = [
+        "decode.engine=none", "output.records=none", "clock={kind: fixed, step_s: 1}",
+        f"workload={{lengths: {name}, num_requests: {number}, request_rate: inf}}",
+        f"server={{policy: {policy}, max_model_len: {LIMITS[name]}, max_num_seqs: 100000,"
+        f" kv_cache_memory_bytes: {cells * CELL_BYTES}}}",
+    ]  # fmt: skip
+    base = {"model": "llama-3-8b", "gpu": "a100-sxm-80gb", "workload": {}, "server": {}}
+    records = simulate(load_experiment(base, [*changes, *growing])).records
+    last = int(np.nonzero(records.ticks["waiting"] > 0)[0].max())
+    return float(records.ticks["running"][last // 3 : last].mean()), asked(records)
+
+
+def test_every_shipped_workload_has_a_limit_here() -> None:
+    shipped = {name for name in workload_names() if not name.endswith("-family")}
+    assert shipped == set(LIMITS)
+
+
+@pytest.mark.parametrize("policy", ["contiguous", "divided"])
+@pytest.mark.parametrize("name", LIMITS)
+def test_slots_agree_with_simulations(name: str, policy: str) -> None:
+    cells = 4 * LIMITS[name] + 100
+    running, _ = saturated(name, policy, cells, 60)
+    found = expected_of(name, sample(name), cells, LIMITS[name])
+    assert found.concurrency[policy] == pytest.approx(running, rel=0.02)
+
+
+def agrees(name: str, policy: str, tolerance: float) -> None:
+    cells = int(300 * sample(name).at_most(LIMITS[name]).mean_context())
+    running, lengths = saturated(name, policy, cells, 4000)
+    found = expected_of(name, lengths, cells, LIMITS[name], max_num_seqs=100_000)
+    key = "paged (16)" if policy == "paged" else policy
+    assert found.concurrency[key] == pytest.approx(running, rel=tolerance)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_blocks_agree_with_simulations(name: str) -> None:
+    agrees(name, "paged", 0.04)
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize(("policy", "tolerance"), [("token", 0.02), ("paged", 0.04)])
+def test_growing_policies_agree_with_simulations(name: str, policy: str, tolerance: float) -> None:
+    agrees(name, policy, tolerance)
+
+
+def test_the_sample_has_the_means_of_the_workload() -> None:
+    """ShareGPT: 161.3 / 338.0 tokens, 459.19 live tokens."""
+    lengths = sample("sharegpt")
+    assert lengths.prompt.mean() == pytest.approx(161.31, rel=0.02)
+    assert lengths.output.mean() == pytest.approx(337.99, rel=0.01)
+    assert lengths.mean_context() == pytest.approx(459.19, rel=0.01)
+
+
+def test_requests_that_are_too_long_are_left_out_and_said() -> None:
+    found = expected_of("azure-code", sample("azure-code"), 100_000, 2048)
+    assert 0.3 < found.too_long_share < 0.5
+    assert found.max_num_seqs == 256
+
+
+def test_a_limit_below_every_request_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"'--max-model-len' must be >= \d+, the shortest"):
+        expected_of("mooncake-conversation", sample("mooncake-conversation"), 10_000, 100)
