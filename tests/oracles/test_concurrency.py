@@ -47,13 +47,15 @@ def words(entry: dict[str, Any]) -> list[str]:
 
 
 def cache_dtype(entry: dict[str, Any]) -> str:
-    marks = {"fp8": "fp8", "fp8kv": "fp8", "fp32": "float32", "fp32kv": "float32", "int8": "int8"}
-    return next((marks[word] for word in words(entry) if word in marks), "auto")
+    """`llama3-8b_fp8kv_40GiB`: the type of the cache is part of the name."""
+    marks = {"fp8": "fp8", "fp32": "float32", "float32": "float32", "int8": "int8"}
+    later = "_".join(words(entry)[1:])
+    return next((dtype for mark, dtype in marks.items() if mark in later), "auto")
 
 
 def ranks(entry: dict[str, Any]) -> int:
-    found = (re.fullmatch(r"tp(\d+)", word) for word in words(entry))
-    return next((int(match[1]) for match in found if match), 1)
+    found = re.search(r"tp(\d+)", "_".join(words(entry)[1:]))
+    return int(found[1]) if found else 1
 
 
 def known_model(entry: dict[str, Any]) -> str | None:

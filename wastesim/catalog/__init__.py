@@ -1,14 +1,24 @@
 """Models and GPUs as data files, and what follows from their numbers: each formula once.
 
-============== ==============================================================================
-`models`       `find_model`, `resolve_model`: rows of `data/models.csv`
-`hf_config`    `read_hf_config`: a model from its Hugging Face `config.json`
-`gpus`         `find_gpu`, `resolve_gpu`: rows of `data/gpus.csv`
-`kv`           bytes of keys and values per token, and which conventions they follow
-`weights`      bytes of weights, FLOP per token, the decode floor, machine balance
-`budget`       from card bytes to cells, with the arithmetic in words
-`names`        how names are matched, and what is near a name that is unknown
-============== ==============================================================================
+=============== =============================================================================
+`models`        `find_model`, `resolve_model`: rows of `data/models.csv`, or a model's own file
+`hf_config`     `read_hf_config`: a `config.json` (`hf_general`, `hf_layers`, `hf_params`)
+`gguf_model`    `read_gguf`: the header of a GGUF file
+`gpus`          `find_gpu`, `resolve_gpu`: rows of `data/gpus.csv`
+`stored`        bytes that elements take in a type, scales included
+`layers`        what one layer of each kind stores on one rank
+`kv`            bytes of a token and of a request, in all layers
+`weights`       bytes of weights, FLOP per token, the decode floor, machine balance
+`activations`   the activation peak of a step
+`budget`        from card bytes to the cache's bytes and cells, with the arithmetic in words
+`groups`        vLLM's groups of layers, and blocks per request
+`pool`          a pool of blocks, and what a server prints of it
+`slots`         llama.cpp's contexts and slots
+`engines`       conventions of serving engines as values
+`fit`           how many requests so many bytes hold, by an engine's conventions
+`parallel`      what one rank holds
+`names`         how names are matched, and what is near a name that is unknown
+=============== =============================================================================
 """
 
 from __future__ import annotations
