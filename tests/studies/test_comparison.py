@@ -14,6 +14,7 @@ from wastesim import run
 from wastesim.engine import Observer
 from wastesim.errors import ConfigError, InputError
 from wastesim.records import RequestRow, TickRow
+from wastesim.report import __main__ as report
 from wastesim.studies import Comparison, compare
 
 from .comparison_helpers import tree
@@ -142,7 +143,7 @@ def test_an_interrupt_reaches_processes() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_says_in_which_variant_it_was(workers: int) -> None:
     longer = tree(compare={"a": {}, "late": {"measure": {"from_s": 1e6}}})
-    with pytest.raises(InputError, match="in variant 'late', 'measure.from_s' is 1e\\+06 s"):
+    with pytest.raises(InputError, match=r"in variant 'late', 'measure.from_s' is 1e\+06 s"):
         compare(wastesim.load_experiment(longer), workers=workers)
 
 
@@ -217,6 +218,19 @@ def test_the_results_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert run.main([str(inner / "resolved.yaml"), "--output", "again", "--quiet"]) == 0
         again = json.loads((here / "again" / "summary.json").read_text())
         assert again == json.loads((inner / "summary.json").read_text())
+
+
+def test_its_report_is_built_anew_from_the_saved_folder(here: Path) -> None:
+    (here / "e.yaml").write_text(FILE + "  [contiguous, paged]\n")
+    assert run.main(["e.yaml", "--output", "out", "--quiet"]) == 0
+    pages = [here / "out" / name for name in ("report.html", "report.md")]
+    inner = here / "out" / "variants" / "paged" / "report.html"
+    before = [page.read_text() for page in pages]
+    for page in (*pages, inner):
+        page.unlink()
+    assert report.main(["out", "--quiet", "--no-figures"]) == 0
+    assert [page.read_text() for page in pages] == before
+    assert inner.exists()
 
 
 def test_the_saved_comparison_runs_to_the_same_summary(here: Path) -> None:

@@ -16,7 +16,10 @@ from typing import Any
 from wastesim.errors import InputError, OutputError, WastesimError
 from wastesim.metrics import summarize
 from wastesim.records import Records
-from wastesim.report.resolved import read_resolved
+from wastesim.report.comparison import write_comparison
+from wastesim.report.comparison_parts import Part
+from wastesim.report.comparison_terminal import print_comparison
+from wastesim.report.resolved import compared, read_resolved
 from wastesim.report.terminal import print_summary
 from wastesim.report.write import write_report
 
@@ -45,6 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def rebuild(folder: Path, *, figures: bool, quiet: bool) -> None:
     """Write the report of a saved run; InputError or OutputError when that cannot be done."""
+    if (folder / "variants").is_dir():
+        _rebuild_comparison(folder, figures=figures, quiet=quiet)
+        return
     records = _records(folder)
     summary = summarize(records)
     resolved, provenance = read_resolved(folder), _provenance(folder / "run.json")
@@ -58,6 +64,27 @@ def rebuild(folder: Path, *, figures: bool, quiet: bool) -> None:
         print(f"warning: {warning}", file=sys.stderr)
     if not quiet:
         print_summary(summary, records, folder)
+
+
+def _rebuild_comparison(folder: Path, *, figures: bool, quiet: bool) -> None:
+    """The reports of all saved variants, then the one over them."""
+    resolved, provenance = read_resolved(folder), _provenance(folder / "run.json")
+    parts, missing = [], []
+    for name in compared(resolved):
+        inner = folder / "variants" / name
+        if not inner.is_dir():
+            missing.append(name)
+            continue
+        rebuild(inner, figures=figures, quiet=True)
+        records = _records(inner)
+        parts.append(Part(name, records, summarize(records)))
+    warnings = write_comparison(
+        parts, folder, missing=missing, resolved=resolved, provenance=provenance, figures=figures
+    )
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if not quiet:
+        print_comparison(parts, missing, folder)
 
 
 def _records(folder: Path) -> Records:

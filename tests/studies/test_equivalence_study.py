@@ -1,0 +1,86 @@
+"""`study: equivalence` on a drawn model: identical tokens, counted work, pages, refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from wastesim import run
+from wastesim.config.equivalence import Equivalence
+from wastesim.decode.reference import NEAR_TIE, Verification
+from wastesim.errors import VerificationError
+from wastesim.studies import equivalence
+from wastesim.studies.equivalence import demonstrate
+from wastesim.studies.equivalence_tables import memory_rows
+
+
+@pytest.fixture(scope="module")
+def summary() -> dict:
+    study = Equivalence(model="tiny", prompt_tokens=60, new_tokens=40, batches=(1, 4))
+    return demonstrate(study).summary
+
+
+def test_tokens_are_identical_every_way(summary):
+    same = summary["identical"]
+    assert same["with_and_without"]
+    assert same["keys_turned_late"]
+    assert same["in_a_batch"]
+    assert same["tokens_equal_to_reference"] == 40
+    assert same["batch_tokens_equal_to_reference"] == same["batch_tokens"] == 6 * 40
+    assert same["near_ties"] == 0
+    assert same["smallest_gap"] > NEAR_TIE
+
+
+def test_totals_are_those_of_the_formulas(summary):
+    work = summary["work"]
+    assert work["with"]["columns_computed"] == 2 * 99
+    assert work["without"]["columns_computed"] == 2 * sum(range(60, 100))
+    assert work["without"]["columns_read"] == 2 * sum(n * (n + 1) // 2 for n in range(60, 100))
+    assert work["with"]["columns_read"] == 2 * (60 * 61 // 2 + sum(range(61, 100)))
+    for name in work:
+        assert sum(work[name]["flop_by_step"]) == work[name]["flop"]
+    growth = {row["what"]: row for row in summary["growth"]}
+    assert growth["K/V columns read by attention"]["order_without"] == "(N + T)^3"
+    assert growth["K/V columns read by attention"]["order_with"] == "(N + T)^2"
+
+
+def test_intensity_grows_with_the_batch_and_prefill_is_above_all(summary):
+    prefill, one, four = summary["intensity"]
+    assert one["intensity"] < four["intensity"] < prefill["intensity"]
+    assert one["intensity"] < 1
+
+
+def test_the_cache_overtakes_llama_3_8b_at_about_122_5k_tokens():
+    (row,) = memory_rows(["llama-3-8b"])
+    assert row["bytes_per_token"] == 131_072
+    assert row["overtakes_at_tokens"] == pytest.approx(122_500, rel=0.001)
+    assert row["bytes_by_context"]["4096"] * 32 == 16 * 2**30
+
+
+def test_a_token_that_differs_is_an_error():
+    passed = Verification(4, 4, 0, 0)
+    with pytest.raises(VerificationError, match="in a batch, token 3 of 4 differs"):
+        equivalence._refuse("in a batch", passed, [1, 2, 3, 4], [1, 2, 9, 4])
+    with pytest.raises(VerificationError, match="2 of 4 tokens differ"):
+        equivalence._refuse("x", Verification(4, 2, 0, 2), [1], [1])
+    equivalence._refuse("x", Verification(4, 3, 1, 0), [1, 2], [1, 3])  # a near tie, and counted
+
+
+def test_the_verb_writes_a_whole_report(tmp_path, capsys):
+    path, out = tmp_path / "e.yaml", tmp_path / "out"
+    path.write_text(
+        "study: equivalence\nmodel: tiny\nprompt_tokens: 30\nnew_tokens: 20\nbatches: [1, 2]\n"
+    )
+    assert run.main([str(path), "--output", str(out)]) == 0
+    said = "The KV cache is an optimisation, not an approximation: all 20 tokens are the same"
+    assert capsys.readouterr().out.startswith(said)
+    text = (out / "report.md").read_text()
+    assert text.startswith(f"# {said}")
+    assert len(re.findall(r"!\[", text)) == 4
+    assert "http" not in (out / "report.html").read_text()
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["study"] == "equivalence"
+    assert (out / "summary.csv").read_text().count("\n") == 21
+    assert not re.search(r"\b(nan|None|inf)\b", text)

@@ -1,0 +1,230 @@
+"""`study: quality` on a drawn model: numbers, intervals, bytes, resuming, stopping, pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wastesim import run
+from wastesim.config.quality import CacheCell, Quality
+from wastesim.decode.geometry import decode_model
+from wastesim.errors import ConfigError, InputError
+from wastesim.report.figures.quality import front
+from wastesim.report.laboratory import answer
+from wastesim.studies import quality_cells
+from wastesim.studies.laboratory import load_laboratory, passage_text, study_of
+from wastesim.studies.quality import QualityResult, cell_bytes, measure
+
+ROUGH = {"dtype": "int4_sym", "group_size": 16}
+CELLS = [
+    "float16",
+    "int8",
+    {"kv_cache_dtype": ROUGH},
+    {"window": 64},
+    {"window": 64, "sinks": 4},
+    {"kv_cache_dtype": {**ROUGH, "recent_tokens": 128}},
+]
+YAML = """\
+study: quality
+model: tiny
+cells:
+  - float16
+  - int8
+  - {window: 64, sinks: 4}
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WASTESIM_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def study() -> Quality:
+    return Quality.model_validate({"model": "tiny", "cells": CELLS})
+
+
+class Watcher:
+    """Remembers what it is told, and asks to stop after so many."""
+
+    def __init__(self, stop_after: int = 10**6) -> None:
+        self.names: list[str] = []
+        self._stop_after = stop_after
+
+    def told(self, name: str, done: int) -> None:
+        self.names.append(name)
+
+    def should_stop(self) -> bool:
+        return len(self.names) >= self._stop_after
+
+
+def by_label(result: QualityResult) -> dict[str, dict]:
+    return {row["cache"]: row for row in result.summary["cells"]}
+
+
+def test_changes_are_paired_and_inside_their_intervals(study):
+    result = measure(study, workers=1)
+    rows = by_label(result)
+    base = rows["float32"]
+    assert (base["change"], base["change_low"], base["change_high"]) == (0, 0, 0)
+    assert base["top_agreement"] == 1
+    for row in rows.values():
+        assert row["change_low"] <= row["change"] <= row["change_high"]
+        assert row["change"] == pytest.approx(row["perplexity"] / base["perplexity"] - 1, abs=1e-6)
+    rough, kept = rows["int4_sym, groups of 16"], rows[
+        "int4_sym, groups of 16, newest 128 keys and values in float32"]  # fmt: skip
+    assert rough["top_agreement"] < rows["int8"]["top_agreement"] < 1
+    assert kept["top_agreement"] > rough["top_agreement"]
+
+
+def test_bytes_are_those_of_the_format_and_the_window(study):
+    model = decode_model("tiny")  # 8 rows of 16 numbers per token
+    rows = by_label(measure(study, workers=1))
+    assert rows["float32"]["bytes_per_token"] == 8 * 64
+    assert rows["int8"]["bytes_per_token"] == 8 * (16 + 2)
+    assert rows["window of 64, no sinks"]["bytes_per_token"] == 64 * 8 * 64 / 768
+    assert rows["window of 64, no sinks"]["freed_tokens"] == 768 - 64
+    assert cell_bytes(CacheCell(window=64), model, 40) == 40 * 512
+    assert rows["int8"]["bytes_per_element"] == pytest.approx(18 / 16)
+
+
+def test_what_was_measured_is_kept_and_a_stopped_study_goes_on(study, cache):
+    stopped = measure(study, Watcher(stop_after=3), workers=1)
+    assert stopped.interrupted
+    assert len(stopped.missing) == 4
+    assert [row["cache"] for row in stopped.summary["cells"]] == ["float32", "float16", "int8"]
+    assert len(list((cache / "cells").iterdir())) == 3
+    watcher = Watcher()
+    whole = measure(study, watcher, workers=1)
+    assert not whole.interrupted
+    assert len(watcher.names) == 1 + 4  # the kept ones are told at once
+    assert whole.summary == measure(study, workers=1).summary
+
+
+def test_changed_code_or_text_is_measured_anew(study, cache, monkeypatch):
+    measure(study, workers=1)
+    monkeypatch.setattr(quality_cells, "_code", lambda: "other")
+    measure(study.model_copy(update={"cells": study.cells[:1]}), workers=1)
+    assert len(list((cache / "cells").iterdir())) == 7 + 2
+
+
+def test_a_damaged_kept_result_is_measured_again(study, cache):
+    first = measure(study, workers=1).summary
+    for path in (cache / "cells").iterdir():
+        path.write_bytes(b"not an archive")
+    assert measure(study, workers=1).summary == first
+
+
+def test_processes_give_the_same_numbers(study):
+    alone = measure(study, workers=1).summary
+    for path in (quality_cells.cache_folder() / "cells").iterdir():
+        path.unlink()
+    assert measure(study, workers=2).summary == alone
+
+
+def test_stopping_before_the_first_is_an_interruption(study):
+    with pytest.raises(KeyboardInterrupt):
+        measure(study, Watcher(stop_after=0), workers=1)
+
+
+def test_attention_on_the_first_tokens_is_a_share(study):
+    mass = np.array(measure(study, workers=1).summary["sink_mass"]["layers"])
+    assert mass.shape == (2, 4)
+    assert (mass >= 0).all()
+    assert (mass.sum(axis=1) <= 1).all()
+
+
+def test_the_front_has_no_cache_that_another_beats():
+    rows = [
+        {"bytes_per_token": b, "change": c, "n": i}
+        for i, (b, c) in enumerate([(10, 0.0), (5, 0.1), (5, 0.05), (7, 0.2), (2, 0.3), (11, 0.0)])
+    ]
+    assert [row["n"] for row in front(rows)] == [4, 2, 0]
+
+
+def test_the_verb_writes_a_whole_report(tmp_path, capsys):
+    path = tmp_path / "q.yaml"
+    path.write_text(YAML)
+    out = tmp_path / "out"
+    assert run.main([str(path), "--output", str(out)]) == 0
+    printed = capsys.readouterr().out
+    summary = json.loads((out / "summary.json").read_text())
+    assert printed.startswith(answer(summary))
+    page, text = (out / "report.html").read_text(), (out / "report.md").read_text()
+    assert "http" not in page
+    assert "<script" not in page
+    assert text.startswith("# The smallest cache that costs less than 1.0 % in perplexity is")
+    for row in summary["cells"]:
+        assert f"| {row['cache']} | {row['perplexity']:.3f} |" in text
+    figures = re.findall(r"\]\((figures/[^)]+)\)", text)
+    assert len(figures) >= 2
+    assert all((out / figure).is_file() for figure in figures)
+    assert not re.search(r"\b(nan|None|inf)\b", text)
+    again = tmp_path / "again"
+    assert run.main([str(out / "resolved.yaml"), "--output", str(again), "--quiet"]) == 0
+    assert json.loads((again / "summary.json").read_text()) == summary
+
+
+def test_blocks_of_tables_have_equal_columns(tmp_path):
+    path, out = tmp_path / "q.yaml", tmp_path / "out"
+    path.write_text(YAML)
+    run.main([str(path), "--output", str(out), "--quiet", "--set", "figures=false"])
+    for block in re.findall(r"(?:^\|.*\n)+", (out / "report.md").read_text(), flags=re.M):
+        assert len({line.count("|") for line in block.splitlines()}) == 1
+
+
+def problems(tmp_path: Path, text: str, *overrides: str) -> str:
+    path = tmp_path / "q.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_laboratory(path, overrides)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ("int8", r"q\.yaml:5:\d+: 'cells\[1\]"),
+        ("{window: 4, sinks: 4}", "'sinks' must be fewer than the window's 4 tokens"),
+        ("{sinks: 4}", "'sinks' and 'positions' belong to a 'window'"),
+        ("float16", "must name each cache once"),
+    ],
+)
+def test_caches_that_make_no_sense_are_refused(tmp_path, changed, words):
+    wrong = "int3" if changed == "int8" else changed
+    said = problems(tmp_path, YAML.replace("int8", wrong))
+    assert re.search(words, said), said
+
+
+def test_every_problem_is_told_at_once_with_its_place(tmp_path):
+    said = problems(tmp_path, YAML + "celz: 3\n", "model=tinny", "seed=-1")
+    assert "'model' must be one of tiny, small, smollm2" in said
+    assert "celz" in said
+    assert "seed" in said
+
+
+def test_passages_are_found_by_name_or_file_and_missed_clearly(tmp_path):
+    assert "tide table" in passage_text("the-tide-table")
+    own = tmp_path / "own.txt"
+    own.write_text("mine")
+    assert passage_text(str(own)) == "mine"
+    with pytest.raises(InputError, match=r"passage 'nope': .*one of the-tide-table"):
+        passage_text("nope")
+
+
+def test_a_passage_too_short_says_both_numbers(study):
+    with pytest.raises(InputError, match=r"'max_tokens' must be >= 512 \(got 100\)"):
+        measure(study.model_copy(update={"max_tokens": 100}), workers=1)
+
+
+def test_experiments_are_told_apart_from_studies(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("model: tiny\n")
+    assert study_of(path, []) is None
+    assert study_of(path, ["study=quality"]) == "quality"
+    assert study_of(tmp_path / "none.yaml", []) is None
