@@ -162,6 +162,7 @@ def policy_machine(
             super().__init__()
             self.trial = Trial(make_policy())
             self.asked = 0
+            self.preempted: dict[int, _Tenant] = {}
 
         @rule(data=st.data())
         def place(self, data: st.DataObject) -> None:
@@ -178,15 +179,27 @@ def policy_machine(
             ask = Ask(self.asked, prompt, limit, hint, known)
             self.trial.place(ask, prompt + output - 1, tokens, spare)
 
+        @precondition(lambda self: self.preempted)
+        @rule(data=st.data())
+        def come_back(self, data: st.DataObject) -> None:
+            request_id = data.draw(st.sampled_from(sorted(self.preempted)))
+            tenant = self.preempted.pop(request_id)
+            known = max(tenant.ask.known_tokens, tenant.stored)
+            ask = tenant.ask._replace(known_tokens=known)
+            self.trial.place(ask, tenant.final_tokens, known)
+
         @precondition(lambda self: self.trial.tenants)
         @rule(data=st.data(), more=st.just(1) | st.integers(1, max_model_len))
         def grow(self, data: st.DataObject, more: int) -> None:
             self.trial.grow(data.draw(st.sampled_from(sorted(self.trial.tenants))), more)
 
         @precondition(lambda self: self.trial.tenants)
-        @rule(data=st.data())
-        def release(self, data: st.DataObject) -> None:
-            self.trial.release(data.draw(st.sampled_from(sorted(self.trial.tenants))))
+        @rule(data=st.data(), comes_back=st.booleans())
+        def release(self, data: st.DataObject, comes_back: bool) -> None:
+            request_id = data.draw(st.sampled_from(sorted(self.trial.tenants)))
+            if comes_back:
+                self.preempted[request_id] = self.trial.tenants[request_id]
+            self.trial.release(request_id)
 
     return Machine
 
@@ -259,14 +272,17 @@ def _written(records: Records) -> Array | None:
     That is P + k in the k-th tick after admission, for one token a tick to the end.
     """
     rows, ticks = records.requests, records.ticks
-    served = rows["scheduled_tokens"] > 0
+    served, ran = rows["scheduled_tokens"] > 0, ticks["scheduled"] > 0
     first, last = rows["admitted_tick"][served], rows["finished_tick"][served]
     straight = (rows["status"][served] == "completed") & (rows["preemptions"][served] == 0)
     straight &= last - first == rows["output_tokens"][served] - 1
     grouped = bool((ticks["stored_tokens"] != ticks["written"]).any())
     if not straight.all() or grouped or records.facts.scheduler == "static":
         return None
-    written = np.zeros(int((ticks["scheduled"] > 0).sum()), np.int64)
+    ended = np.bincount(last.astype(int), minlength=int(ran.sum()))
+    if not np.array_equal(ended, ticks["finished"][ran]):
+        return None  # asynchronous: the finished keep their cells for one more step
+    written = np.zeros(len(ended), np.int64)
     columns = (rows["prompt_tokens"][served], first.astype(int), last.astype(int))
     for prompt, begin, end in zip(*columns, strict=True):
         written[begin : end + 1] += prompt + np.arange(end + 1 - begin)
