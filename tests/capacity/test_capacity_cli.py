@@ -132,6 +132,12 @@ def test_an_experiment_answers_with_its_own_values(ask: Any) -> None:
     assert ask(str(DEFAULT), "--engine", "vllm")["engine"] == "vllm"
 
 
+def test_a_stated_number_of_blocks_replaces_the_budget(ask: Any) -> None:
+    paged = ["--set", "server.policy=paged", "--set", "server.num_gpu_blocks_override=1001"]
+    assert ask(str(DEFAULT), *paged)["capacity"]["units"] == 1001
+    assert ask(str(DEFAULT), *paged)["capacity"]["full_length_requests"] == 1000 // 128
+
+
 def test_the_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*CHAPTER, "--figure", str(tmp_path / "new")]) == 0
     assert "picture: " in capsys.readouterr().out

@@ -31,13 +31,7 @@ def questions(options: argparse.Namespace) -> list[Question]:
 def question(options: argparse.Namespace, model: ModelGeometry, context: int | None) -> Question:
     """The question about one model; ConfigError naming the option that cannot be."""
     engine = _engine(options)
-    given = option_tokens("--max-model-len", options.max_model_len)
-    longest = given or context or model.max_model_len
-    if longest is None:
-        raise ConfigError("'--max-model-len' must be given: the model does not state its longest")
-    context = context or longest
-    if context > longest:
-        raise ConfigError(f"'--context' must be <= --max-model-len {longest:,} (got {context:,})")
+    context, longest = _lengths(options, model, context)
     _check_ranks(options, model)
     name, card = _card(options)
     return Question(
@@ -61,6 +55,20 @@ def question(options: argparse.Namespace, model: ModelGeometry, context: int | N
             "--kv-cache-memory-bytes", options.kv_cache_memory_bytes
         ),
     )
+
+
+def _lengths(
+    options: argparse.Namespace, model: ModelGeometry, context: int | None
+) -> tuple[int, int]:
+    """The length that is asked about, and the longest that is allowed."""
+    given = option_tokens("--max-model-len", options.max_model_len)
+    longest = given or context or model.max_model_len
+    if longest is None:
+        raise ConfigError("'--max-model-len' must be given: the model does not state its longest")
+    context = context or longest
+    if context > longest:
+        raise ConfigError(f"'--context' must be <= --max-model-len {longest:,} (got {context:,})")
+    return context, longest
 
 
 def option_dtype(text: str) -> str:

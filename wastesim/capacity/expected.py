@@ -82,18 +82,7 @@ def expected_of(
             f"'--max-model-len' must be >= {shortest:,}, the shortest request of {name}"
             f" (got {max_model_len:,})"
         )
-    slots = closed_forms.slots(kept, cells, max_model_len)
-    own = closed_forms.slots(kept, cells, max(1, cells // n_parallel))
-    paged = closed_forms.paged(kept, cells, block_size)
-    token = closed_forms.paged(kept, cells, 1)
-    live = kept.mean_context()
-    found = {
-        "contiguous": float(slots.fit or 0),
-        "divided": float(own.fit or 0),
-        "token": cells * (token.written or 0.0) / live,
-        f"paged ({block_size})": cells * (paged.written or 0.0) / live,
-    }
-    shares = (slots.written, own.written, token.written, paged.written)
+    found = _closed_forms(kept, cells, max_model_len, block_size, n_parallel)
     return Expected(
         workload=name,
         capacity_cells=cells,
@@ -101,11 +90,28 @@ def expected_of(
         max_num_seqs=max_num_seqs,
         mean_prompt_tokens=float(kept.prompt.mean()),
         mean_output_tokens=float(kept.output.mean()),
-        live_tokens=live,
+        live_tokens=kept.mean_context(),
         too_long_share=1 - len(kept.prompt) / len(lengths.prompt),
-        concurrency={policy: min(value, max_num_seqs) for policy, value in found.items()},
-        written=dict(zip(found, shares, strict=True)),
+        concurrency={policy: min(fit, max_num_seqs) for policy, (fit, _) in found.items()},
+        written={policy: written for policy, (_, written) in found.items()},
     )
+
+
+def _closed_forms(
+    kept: Lengths, cells: int, max_model_len: int, block_size: int, n_parallel: int
+) -> dict[str, tuple[float, float | None]]:
+    """Requests at once and the written share, by policy."""
+    live = kept.mean_context()
+    slots = closed_forms.slots(kept, cells, max_model_len)
+    own = closed_forms.slots(kept, cells, max(1, cells // n_parallel))
+    found: dict[str, tuple[float, float | None]] = {
+        "contiguous": (float(slots.fit or 0), slots.written),
+        "divided": (float(own.fit or 0), own.written),
+    }
+    for policy, size in (("token", 1), (f"paged ({block_size})", block_size)):
+        written = closed_forms.paged(kept, cells, size).written
+        found[policy] = (cells * (written or 0.0) / live, written)
+    return found
 
 
 def draw_lengths(workload: str, blocks: int = _BLOCKS) -> Lengths:

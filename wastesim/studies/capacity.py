@@ -10,6 +10,7 @@ import argparse
 from typing import Any
 
 from wastesim.catalog.gpus import resolve_gpu
+from wastesim.catalog.kv import kv_bytes_per_token
 from wastesim.catalog.models import resolve_model
 from wastesim.config import Experiment
 from wastesim.result import load_experiment
@@ -38,7 +39,7 @@ def _values(experiment: Experiment) -> dict[str, Any]:
         "gpu_memory_utilization": server.gpu_memory_utilization,
         "overhead": f"{server.overhead} B",
         "kv_cache_dtype": server.kv_cache_dtype,
-        "kv_cache_memory_bytes": _bytes(server.kv_cache_memory_bytes),
+        "kv_cache_memory_bytes": _stated_bytes(experiment),
         "max_num_batched_tokens": server.max_num_batched_tokens,
         "async_scheduling": server.async_scheduling,
         "max_num_seqs": server.max_num_seqs,
@@ -47,5 +48,12 @@ def _values(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def _bytes(value: int | None) -> str | None:
-    return None if value is None else f"{value} B"
+def _stated_bytes(experiment: Experiment) -> str | None:
+    """Bytes of the cache where they, or the number of blocks, are stated."""
+    server = experiment.server
+    stated = server.kv_cache_memory_bytes
+    if server.num_gpu_blocks_override is not None:
+        each = kv_bytes_per_token(resolve_model(experiment.model), server.kv_cache_dtype)
+        size = getattr(server.policy, "block_size", None) or server.block_size
+        stated = server.num_gpu_blocks_override * size * each
+    return None if stated is None else f"{stated} B"
