@@ -21,6 +21,7 @@ from wastesim.sweep.work import Outcome, one_blas_thread, run_task
 #: Ticks between two looks at the flag.
 LOOK_EVERY = 64
 DASK = "dask://"
+CONNECT_S = 10.0
 
 _stop: Any = None  # the flag, in a worker
 
@@ -113,7 +114,7 @@ class Cluster:
     def __init__(self, address: str) -> None:
         distributed = _distributed()
         try:
-            self._client = distributed.Client(address, set_as_default=False, timeout="10s")
+            self._client = distributed.Client(address, set_as_default=False, timeout=CONNECT_S)
         except OSError as error:
             raise ConfigError(
                 [Problem("--executor", f"no cluster at {address} ({error})")]
@@ -130,7 +131,7 @@ class Cluster:
 
     def close(self, *, at_once: bool) -> None:
         """Leave the cluster as it was; what waits there is taken back."""
-        self._executor.shutdown(wait=not at_once, cancel_futures=at_once)
+        self._executor.shutdown(wait=not at_once)
         self._client.close()
 
 

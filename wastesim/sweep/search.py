@@ -104,7 +104,9 @@ class Seeker:
         value = self._axis.value(place)
         probe = next(probe for probe in self.found.probes if probe.value == value)
         goal = {"largest": "The largest", "smallest": "The smallest", "best": "The best"}
-        doubt = "" if probe.sure or self._search.find == "best" else " (its interval has the bound)"
+        doubt = (
+            "" if probe.sure or self._search.find == "best" else " (its interval holds the bound)"
+        )
         self.found.answer = value
         self.found.sentence = (
             f"{goal[self._search.find]} {self._search.key} is {said(value)}, with"
@@ -170,8 +172,12 @@ def _told(found: Interval) -> str:
     if found.estimate is None:
         return "undefined"
     if found.low is None or found.high is None:
-        return f"{found.estimate:.4g}"
-    return f"{found.estimate:.4g} ({found.low:.4g} to {found.high:.4g})"
+        return _plain(found.estimate)
+    return f"{_plain(found.estimate)} ({_plain(found.low)} to {_plain(found.high)})"
+
+
+def _plain(at: float) -> str:
+    return f"{at:,.0f}" if abs(at) >= 1000 else f"{at:.4g}"
 
 
 def told(experiment: Experiment) -> list[str]:

@@ -23,6 +23,8 @@ from wastesim.sweep.work import Outcome
 RUNS, REPORTS, PLAN, LOCK = "runs", "reports", "plan.json", ".lock"
 #: Files that only a sweep writes: a folder without them is somebody else's.
 MARK = "run.json"
+#: All that a folder can hold before it has that mark.
+BEGUN = {RUNS, LOCK, f".{MARK}.partial"}
 
 
 class Store:
@@ -42,6 +44,8 @@ class Store:
             self._refuse_others()
             (self.folder / RUNS).mkdir(parents=True, exist_ok=True)
             self._take_lock()
+            if not (self.folder / MARK).exists():
+                write_json(self.folder / MARK, {"wastesim": wastesim.__version__})
             for left in (self.folder / RUNS).glob(".*.partial"):
                 left.unlink()
         except OSError as error:
@@ -98,7 +102,10 @@ class Store:
             return
         if not self.folder.is_dir():
             raise OutputError(f"{self.folder}: is a file; name a folder for the results")
-        if not (self.folder / MARK).exists() or not (self.folder / RUNS).is_dir():
+        names = {path.name for path in self.folder.iterdir()}
+        if MARK not in names and names <= BEGUN:  # killed as it began
+            return
+        if MARK not in names or RUNS not in names:
             raise OutputError(
                 f"{self.folder}: is not empty and holds no sweep; name another folder"
             )

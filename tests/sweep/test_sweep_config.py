@@ -1,0 +1,108 @@
+"""What is wrong with a sweep is said before anything runs, where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wastesim import load_experiment
+from wastesim.errors import ConfigError
+
+from .sweep_runs import saved, varied
+
+GRID = {"grid": {"server.max_num_seqs": [1, 2]}}
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"sweep": {}}, "'sweep' must have at least one of 'grid', 'zip', 'list' and 'sample'"),
+    ({"sweep": {"grid": {"seed": [1, 2]}}}, "'replications' repeats a cell with other seeds"),
+    ({"sweep": {"grid": {"name": ["a"]}}}, "'name' cannot differ between cells"),
+    ({"sweep": {"grid": {"server.max_num_seqs": []}}}, "at least one value"),
+    ({"sweep": {"grid": {"server.max_num_seqs": [1, 1]}}}, "must name each value once"),
+    ({"sweep": {"grid": {"server.max_num_seq": [1]}}}, "did you mean 'max_num_seqs'?"),
+    ({"sweep": {"grid": {"server.max_num_seqs": [0]}}}, "in a cell, 'server.max_num_seqs' must"),
+    (
+        {"sweep": {"zip": {"server.max_num_seqs": [1], "server.max_model_len": [16, 20]}}},
+        "(server.max_num_seqs has 1, server.max_model_len has 2)",
+    ),
+    ({"sweep": {**GRID, "list": [{"server.max_num_seqs": 3}]}}, "by one design only"),
+    ({"sweep": {**GRID, "replication": 3}}, "did you mean 'replications'?"),
+    (
+        {"sweep": {"sample": {"points": 2, "over": {"workload.speed": {"from": 3, "to": 2}}}}},
+        "'to' must be > 'from' (got from 3, to 2)",
+    ),
+    ({"sweep": GRID, "search": {}}, "'search"),
+    (
+        {"study": "comparison", "compare": ["contiguous", "paged"], "sweep": GRID},
+        "'study' must be allocation with a 'sweep'",
+    ),
+    ({"statistics": {"goodput": {}}}, "at least one of 'ttft_s', 'tpot_s' and 'e2el_s'"),
+    (
+        {"search": {"key": "server.max_num_seqs", "find": "largest", "among": [1, 2]}},
+        "'find' largest needs 'where'",
+    ),
+    (
+        {"search": {"key": "server.max_num_seqs", "find": "best", "among": [1, 2]}},
+        "exactly one of 'maximize' and 'minimize'",
+    ),
+    (
+        {"search": {"key": "server.max_num_seqs", "find": "best", "maximize": "x"}},
+        "exactly one of 'between' (two ends) and 'among'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sections", "said"), WRONG, ids=[said for _, said in WRONG])
+def test_a_mistake_is_told(sections: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_experiment(varied(**sections))
+    assert said in str(caught.value)
+
+
+def test_a_wrong_value_is_pointed_at_where_it_stands(tmp_path: Path) -> None:
+    path = saved(tmp_path, sweep={"grid": {"server.policy": ["contiguous", "pagd"]}})
+    line = next(i for i, text in enumerate(path.read_text().splitlines(), 1) if "pagd" in text)
+    with pytest.raises(ConfigError) as caught:
+        load_experiment(path)
+    (problem,) = caught.value.problems
+    assert problem.where.startswith(f"{path}:{line}:")
+    assert "did you mean 'paged'?" in problem.message
+
+
+def test_cells_are_checked_whole_so_that_keys_which_go_together_may_change_together() -> None:
+    together = {"zip": {"server.policy": ["contiguous", "paged"],
+                        "server.scheduler": ["orca", "vllm"]}}  # fmt: skip
+    assert load_experiment(varied(sweep=together)).sweep is not None
+    apart = {"grid": {"server.policy": ["paged"], "server.scheduler": ["orca"]}}
+    with pytest.raises(ConfigError, match="needs a rule for preemption"):
+        load_experiment(varied(sweep=apart))
+
+
+def test_a_sweep_reads_back_from_what_was_saved_of_it() -> None:
+    sample = {"points": 4, "over": {"workload.request_rate": {"from": 1, "to": 2}}}
+    tree = varied(sweep={"zip": {"server.max_num_seqs": [1]}, "sample": sample})
+    experiment = load_experiment(tree)
+    assert load_experiment(experiment.to_tree()) == experiment
+
+
+def test_paths_among_swept_values_are_relative_to_the_file(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("arrival_time_s,prompt_tokens,output_tokens\n0,1,2\n")
+    path = saved(tmp_path, sweep={"grid": {"workload.trace": ["a.csv", "b.csv"]}})
+    others = _without_workload(path.read_text().splitlines())
+    path.write_text("\n".join([*others, "workload: {trace: a.csv}", ""]))
+    experiment = load_experiment(path)
+    assert experiment.sweep is not None
+    assert experiment.sweep.grid == {
+        "workload.trace": [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    }
+
+
+def _without_workload(lines: list[str]) -> list[str]:
+    kept, inside = [], False
+    for line in lines:
+        inside = line.startswith("workload:") or (inside and line.startswith(" "))
+        if not inside:
+            kept.append(line)
+    return kept
