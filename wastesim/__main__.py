@@ -12,6 +12,7 @@ VERBS = {
     "sweep": "run many settings of one experiment, or see how far that is",
     "compare": "say what differs between two results, and how surely",
     "capacity": "say how many requests fit, and why, without simulating",
+    "explore": "write one offline page to look at and play with",
     "workload": "describe a trace, a workload or an experiment's requests",
     "clockfit": "fit the roofline clock to measured step times",
 }
