@@ -29,8 +29,9 @@ def write_comparison(
     content = gather(parts, missing, resolved, provenance)
     drawn = draw_comparison(parts, resolved, folder / "figures") if figures else ([], [])
     pictures, warnings = drawn
+    explorer = (folder / "explorer.html").exists()
     for name, text in (
-        ("report.html", html_page(content, pictures, warnings)),
+        ("report.html", html_page(content, pictures, warnings, explorer=explorer)),
         ("report.md", markdown_page(content, pictures, warnings)),
     ):
         (folder / name).write_text(text, encoding="utf-8")

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from wastesim.report.figures import Drawn
 
 
-def html_page(content: Content, pictures: Sequence[Drawn], warnings: Sequence[str]) -> str:
-    """One offline file: style, pictures and words inline, nothing fetched."""
+def html_page(
+    content: Content, pictures: Sequence[Drawn], warnings: Sequence[str], *, explorer: bool = False
+) -> str:
+    """One offline file: style, pictures and words inline; `explorer` links the page beside it."""
     template = environment(escape=True).get_template("comparison.html")
     return template.render(
         page=content,
@@ -22,6 +24,7 @@ def html_page(content: Content, pictures: Sequence[Drawn], warnings: Sequence[st
         warnings=warnings,
         sheet=style_sheet(),
         shares=list(SHARE_TONES),
+        explorer=explorer,
     )
 
 

@@ -16,8 +16,13 @@ if TYPE_CHECKING:
     from wastesim.report.figures import Drawn
 
 
-def html_page(content: Content, pictures: Sequence[Drawn], warnings: Sequence[str]) -> str:
-    """One offline file: style, pictures and words inline, nothing fetched."""
+def html_page(
+    content: Content, pictures: Sequence[Drawn], warnings: Sequence[str], *, explorer: bool = False
+) -> str:
+    """One offline file: style, pictures and words inline, nothing fetched.
+
+    `explorer` links the page beside it in which the run can be played.
+    """
     return (
         environment(escape=True)
         .get_template("report.html")
@@ -27,6 +32,7 @@ def html_page(content: Content, pictures: Sequence[Drawn], warnings: Sequence[st
             warnings=warnings,
             sheet=style_sheet(),
             shares=list(SHARE_TONES),
+            explorer=explorer,
         )
     )
 

@@ -21,15 +21,31 @@ def write_report(
     provenance: dict[str, Any],
     figures: bool,
 ) -> list[str]:
-    """Write `report.html`, `report.md` and `figures/`; returns what could not be drawn."""
+    """Write `report.html`, `report.md`, `figures/`, `trace.json`; returns what was not drawn."""
     from wastesim.report.figures import draw_all
     from wastesim.report.pages import html_page, markdown_page
 
     content = gather(records, summary, resolved, provenance)
     pictures, warnings = draw_all(records, summary, folder / "figures") if figures else ([], [])
+    if figures:
+        warnings += _timeline(records, folder)
+    explorer = (folder / "explorer.html").exists()
     for name, text in (
-        ("report.html", html_page(content, pictures, warnings)),
+        ("report.html", html_page(content, pictures, warnings, explorer=explorer)),
         ("report.md", markdown_page(content, pictures, warnings)),
     ):
         (folder / name).write_text(text, encoding="utf-8")
     return warnings
+
+
+def _timeline(records: Records, folder: Path) -> list[str]:
+    """Write `trace.json`; what went wrong, if anything."""
+    from wastesim.report.timeline import write_timeline
+
+    try:
+        write_timeline(records, folder)
+    except OSError:
+        raise
+    except Exception as error:  # whatever goes wrong in a picture, the numbers are kept
+        return [f"the timeline could not be made: {type(error).__name__}: {error}"]
+    return []

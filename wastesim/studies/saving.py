@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from wastesim.config import dump_yaml
 from wastesim.metrics import flat
+from wastesim.report.comparison_parts import Part
 from wastesim.result import Result
 from wastesim.studies.comparison import Comparison
 
@@ -32,7 +34,9 @@ def _save_run(result: Result, folder: Path, provenance: dict[str, Any]) -> list[
     _write_table(pd.DataFrame([flat(result.summary)]), folder)
     if output.records == "full":
         result.records.save(folder)
-    return write_report(
+    one = Part(result.records.facts.policy, result.records, result.summary)
+    warnings = _write_explorer([one], folder) if output.figures else []
+    return warnings + write_report(
         result.records,
         result.summary,
         folder,
@@ -53,6 +57,8 @@ def _save_comparison(result: Comparison, folder: Path, provenance: dict[str, Any
         inner.mkdir(parents=True)
         found = _save_run(run, inner, {**provenance, "variant": name})
         warnings += [f"in variant '{name}', {warning}" for warning in found]
+    if result.experiment.output.figures:
+        warnings += _write_explorer(result.parts(), folder)
     return warnings + write_comparison(
         result.parts(),
         folder,
@@ -69,6 +75,19 @@ def _save_common(result: Result | Comparison, folder: Path, provenance: dict[str
     _write_json(folder / "run.json", provenance)
     _write_json(folder / "summary.json", result.summary)
     return resolved
+
+
+def _write_explorer(parts: Sequence[Part], folder: Path) -> list[str]:
+    """The page that the report beside it links; what went wrong, if anything."""
+    from wastesim.explorer import write_explorer
+
+    try:
+        write_explorer(parts, folder, report="report.html")
+    except OSError:
+        raise
+    except Exception as error:  # whatever goes wrong in a picture, the numbers are kept
+        return [f"the explorer could not be made: {type(error).__name__}: {error}"]
+    return []
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
