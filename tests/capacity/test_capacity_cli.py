@@ -84,6 +84,31 @@ def test_every_term_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         assert part in text
 
 
+def test_vllms_own_start_up_line(ask: Any) -> None:
+    """gpt-oss-20b on 40 GiB of cache, as vLLM 0.33 and 0.11 print it."""
+    words = ["--model", "gpt-oss-20b", "--gpu-memory", "80 GiB", "--kv-cache-memory-bytes",
+             "40 GiB", "--max-model-len", "131072"]  # fmt: skip
+    line = (
+        "GPU KV cache size: {} tokens, Maximum concurrency for 131,072 tokens per request: 12.54x"
+    )
+    assert ask(*words)["capacity"]["log_line"] == line.format("1,643,116")
+    old = ask(*words, "--engine", "vllm-0.11")["capacity"]["log_line"]
+    assert old == line.format("873,808")
+
+
+def test_layouts_of_llama_cpp(ask: Any) -> None:
+    """5 full and 29 window layers of 4,096 B a cell: 320 MiB and 29 x 4 x 1,536 or 29 x 4,608."""
+    words = ["--model", "gemma-3-4b", "--gpu-memory", "24 GiB", "--context", "4096"]
+    found = ask(*words, "--concurrency", "4", "--engine", "llama.cpp")
+    lines = [line for line in found["explanation"] if line.startswith("-c 16384 -np 4")]
+    assert lines == [
+        "-c 16384 -np 4: 4 x 4,096 cells, 1,016.00 MiB",
+        "-c 16384 -np 4 --swa-full: 4 x 4,096 cells, 2.12 GiB",
+        "-c 16384 -np 4 -kvu: 1 x 16,384 cells, promised 4 times over, 842.00 MiB",
+        "-c 16384 -np 4 -kvu --swa-full: 1 x 16,384 cells, promised 4 times over, 2.12 GiB",
+    ]
+
+
 def test_what_does_not_fit_is_an_answer_with_numbers(ask: Any) -> None:
     found = ask(*CHAPTER[:-1], "200")
     assert found["request"]["fits"] is False

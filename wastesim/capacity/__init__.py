@@ -4,7 +4,7 @@
 `cli`          options, and which of the modes below they ask for
 `asking`       from options to a `Question`
 `question`     `Question` -> `Answer`: numbers only, each from `catalog`
-`lines`        the answer in words, term by term
+`lines`        the answer in words, term by term (`slot_lines`: llama.cpp's layouts)
 `table`        many models and contexts
 `expected`     with lengths: the concurrency of policies that have a closed form
 `logs`         start-up lines of engines -> `LogFacts`

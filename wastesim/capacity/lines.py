@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wastesim.capacity.question import COMPARED, Answer
+from wastesim.capacity.slot_lines import slot_lines
 from wastesim.catalog.activations import explain_activations
 from wastesim.catalog.kv import explain_kv, kv_notes
 from wastesim.catalog.layers import layer_fixed_bytes, layer_kinds, layer_token_bytes
@@ -51,6 +52,7 @@ def capacity_tree(found: Answer) -> dict[str, Any]:
         "requests_of_context": found.requests_of_context,
         "largest_max_model_len": found.largest_max_model_len,
         "left_over_bytes": fit.left_over_bytes,
+        "log_line": found.log_line,
     }
 
 
@@ -141,6 +143,8 @@ def _capacity_lines(found: Answer) -> list[str]:
         + (f", x {q.dp} replicas = {found.full_length_requests:,}" if q.dp > 1 else "")
         + f" ({fit.max_concurrency:.2f}x)",
         f"largest max_model_len for one request: {found.largest_max_model_len:,} tokens",
+        *([f"it would print: {found.log_line}"] if found.log_line else []),
+        *(slot_lines(found) if fit.engine.name == "llama.cpp" else []),
     ]
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from wastesim.catalog.activations import activation_bytes
 from wastesim.catalog.budget import Budget, kv_budget
 from wastesim.catalog.engines import Engine
-from wastesim.catalog.fit import Fit, Load, fit, longest, request_bytes
+from wastesim.catalog.fit import Fit, Load, fit, longest, pool_of, request_bytes
 from wastesim.catalog.kv import (
     fixed_bytes_per_request,
     growing_bytes_per_token,
@@ -123,6 +123,15 @@ class Answer:
         """The same for requests of `context`."""
         load = replace(self.load, max_model_len=self.question.context)
         return fit(self.question.engine, load, self.budget.kv_bytes)
+
+    @property
+    def log_line(self) -> str | None:
+        """What vLLM prints when it starts; None for other engines."""
+        engine = self.question.engine
+        if engine.windows != "grouped":
+            return None
+        pool = pool_of(engine, self.load, self.budget.kv_bytes)
+        return pool.log_line("0.11" if engine.name == "vllm-0.11" else "0.33")
 
     @property
     def full_length_requests(self) -> int:
