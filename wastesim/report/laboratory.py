@@ -60,7 +60,7 @@ def write_laboratory(
 ) -> list[str]:
     """Write `report.html`, `report.md` and `figures/`; returns what could not be drawn."""
     words, plans = _study(summary["study"])
-    drawn, warnings = _draw(plans(summary), folder / "figures") if figures else ([], [])
+    drawn, warnings = _draw(plans, summary, folder / "figures") if figures else ([], [])
     command = str(provenance.get("command") or "")
     page = Page(summary["name"], words(summary), resolved.rstrip(), command, _lines(provenance))
     for name in ("report.html", "report.md"):
@@ -87,13 +87,13 @@ def _study(name: str) -> Any:
     return studies[name]
 
 
-def _draw(plans: Sequence[Any], folder: Path) -> tuple[list[Drawn], list[str]]:
+def _draw(plans: Any, summary: dict[str, Any], folder: Path) -> tuple[list[Drawn], list[str]]:
     """Draw every picture; one that fails becomes a warning."""
     from wastesim.report.figures.render import draw
 
     drawn: list[Drawn] = []
     warnings: list[str] = []
-    for picture in plans:
+    for picture in plans(summary):
         try:
             drawn.append(draw(picture, folder))
         except Exception as error:  # whatever goes wrong in a picture, the numbers are kept

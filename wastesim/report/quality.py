@@ -33,7 +33,8 @@ def words(summary: dict[str, Any]) -> Words:
 
 def change(value: float) -> str:
     """`+0.24 %`, `-0.04 %`."""
-    return f"{100 * value:+.2f} %" if abs(value) < 0.1 else f"{100 * value:+.1f} %"
+    text = f"{100 * value:+.2f}" if abs(value) < 0.1 else f"{100 * value:+.1f}"
+    return "0.00 %" if float(text) == 0 else f"{text} %"
 
 
 def interval(row: dict[str, Any]) -> str:
@@ -88,7 +89,7 @@ def _recent(summary: dict[str, Any]) -> str:
         return ""
     return (
         f"Most of what 4 bits lose is lost on the newest tokens: {plain} costs"
-        f" {change(flat['change'])}, and {change(best['change'])} with the"
+        f" {change(flat['change'])}, and {change(best['change'])} with the newest"
         f" {best['cache'].split('newest ')[1]}."
     )
 
@@ -125,8 +126,8 @@ def _mass(summary: dict[str, Any]) -> float | None:
 
 
 def _grid(summary: dict[str, Any]) -> Grid:
-    columns = ["cache", "perplexity", "change", "95 % interval", "same top token",
-               "bytes per token", "per number", "held", "freed"]  # fmt: skip
+    columns = ["cache", "perplexity", "change", "95 % interval", "same top", "B per token",
+               "per number", "held"]  # fmt: skip
     rows = [
         [
             row["cache"],
@@ -137,7 +138,6 @@ def _grid(summary: dict[str, Any]) -> Grid:
             count(round(row["bytes_per_token"])),
             f"{row['bytes_per_element']:.3f}",
             count(row["held_tokens"]),
-            count(row["freed_tokens"]),
         ]
         for row in summary["cells"]
     ]
@@ -146,10 +146,10 @@ def _grid(summary: dict[str, Any]) -> Grid:
 
 _NOTE = (
     "Change: of the perplexity against float32, from differences in negative log-likelihood token"
-    " by token. Same top token: share of positions at which the likeliest token is the one of"
-    " float32. Bytes: of all layers and heads after the last token, scales, zero points and exact"
-    " newest tokens included, over the tokens read; per number: of keys and values. Held and freed:"
-    " tokens."
+    " by token. Same top: share of positions at which the likeliest token is the one of"
+    " float32. B per token: bytes of all layers and heads after the last token, scales, zero points"
+    " and exact newest tokens included, over the tokens read; per number: of keys and values. Held:"
+    " tokens at the end, the others were freed."
 )
 
 

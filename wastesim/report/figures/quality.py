@@ -68,7 +68,7 @@ def _draw_costs(figure: Figure, narrow: bool, rows: Sequence[Row]) -> None:
     axes.grid(axis="x")
     axes.grid(visible=False, axis="y")
     _change_axis(axes, [100 * row["change_high"] for row in rows], "x", room=3.2)
-    axes.set_xlabel("change in perplexity")
+    axes.set_xlabel("change in perplexity (%)")
     axes.axvline(0, color=light("muted"), linewidth=1)
     _at_right(axes, -0.8, "bytes per token")
 
@@ -96,7 +96,7 @@ def _change_axis(axes: Axes, highest: Sequence[float], which: str, room: float =
     scale = axes.set_xscale if which == "x" else axes.set_yscale
     scale("symlog", linthresh=LINEAR, linscale=0.8)
     ticks = [tick for tick in TICKS if tick <= max(1.0, *highest)]
-    axis.set_ticks(ticks, [f"{tick:+g} %" if tick else "0" for tick in ticks])
+    axis.set_ticks(ticks, [f"{tick:+g}" if tick else "0" for tick in ticks])
     axis.set_minor_locator(_no_minor())
     limits = axes.set_xlim if which == "x" else axes.set_ylim
     limits(-LINEAR, top)
@@ -111,7 +111,7 @@ def _no_minor() -> Any:
 def front(rows: Sequence[Row]) -> list[Row]:
     """Caches that no other beats in both bytes and perplexity, smallest first."""
     best: list[Row] = []
-    for row in sorted(rows, key=lambda row: (-row["bytes_per_token"], row["change"])):
+    for row in sorted(rows, key=lambda row: (-row["bytes_per_token"], -row["change"])):
         while best and best[-1]["change"] >= row["change"]:
             best.pop()
         best.append(row)
@@ -149,7 +149,7 @@ def _draw_pareto(
     axes.set_xlim(min(row["bytes_per_element"] for row in rows) * 0.85, 4.6)
     _change_axis(axes, [100 * row["change_high"] for row in rows], "y")
     axes.set_xlabel("bytes per number of K and V")
-    axes.set_ylabel("change in perplexity")
+    axes.set_ylabel("change in perplexity (%)")
     _name_points(axes, found, narrow)
 
 

@@ -65,5 +65,5 @@ def _draw(figure: Figure, narrow: bool, rows: Sequence[Row], lengths: Sequence[i
     axes.set_ylim(0, 4.3)
     axes.set_xlabel("tokens held")
     axes.set_ylabel("bytes per number of K and V")
-    axes.legend(frameon=False, fontsize=10, loc="upper center" if narrow else "lower left",
-                bbox_to_anchor=(0.5, -0.2) if narrow else None)  # fmt: skip
+    axes.legend(frameon=False, fontsize=10, loc="upper center" if narrow else "upper left",
+                bbox_to_anchor=(0.5, -0.2) if narrow else (0.01, 0.9))  # fmt: skip
