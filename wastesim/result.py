@@ -13,7 +13,7 @@ from wastesim.catalog import check_names, resolve_model
 from wastesim.catalog.hf_config import is_hf_config
 from wastesim.config import Check, Experiment, Override, check_document, load_document
 from wastesim.config.cells import cell_problems, with_absolute_values
-from wastesim.config.compare import variant_problems
+from wastesim.config.compare import variant_problems, with_absolute_variants
 from wastesim.config.hardware import ModelGeometry
 from wastesim.config.statistics import Statistics
 from wastesim.config.yaml_reader import KeyPath
@@ -64,7 +64,7 @@ def load_experiment(
     Raises ConfigError with every problem, each with its file, line and column.
     """
     parsed, problems = Override.parse_all(overrides)
-    document = with_absolute_values(load_document(source, parsed))
+    document = with_absolute_variants(with_absolute_values(load_document(source, parsed)))
     experiment = check_document(document, CHECKS, problems)
     return experiment.model_copy(update={"model": _self_contained(experiment.model)})
 

@@ -156,6 +156,14 @@ def test_mistakes_in_a_variant_are_told_where_they_stand(here: Path) -> None:
     assert said[1] == "e.yaml:12:5: in variant 'two', 'server.block_size' must be >= 1 (got 0)"
 
 
+def test_paths_in_a_variant_are_relative_to_the_file(here: Path) -> None:
+    (here / "sub").mkdir()
+    (here / "sub" / "t.csv").write_text("prompt_tokens,output_tokens\n3,4\n")
+    (here / "sub" / "e.yaml").write_text(FILE + "  a: {workload.lengths: t.csv}\n")
+    variant = wastesim.load_experiment("sub/e.yaml").variants["a"]
+    assert variant.workload.lengths == str(here / "sub" / "t.csv")
+
+
 def test_names_in_variants_are_checked_too(here: Path) -> None:
     (said,) = problems(here, "  one: {model: opt-13}\n")
     assert said.startswith("e.yaml:10:9: in variant 'one', 'model' must be")

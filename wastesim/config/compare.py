@@ -14,11 +14,13 @@ All variants see the same requests: seed and random streams are the experiment's
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
+from wastesim.config.paths import replaced, with_absolute_paths
 from wastesim.config.validation import describe, problems_of
 from wastesim.config.yaml_reader import Document, KeyPath
 
@@ -54,7 +56,10 @@ def _check_variant(name: str, changes: Any) -> None:
 
 
 #: Variants in the order in which they run and are printed.
-Variants = Annotated[dict[str, dict[str, Any]], BeforeValidator(_read)]
+Variants = Annotated[
+    dict[str, dict[str, Any]],
+    BeforeValidator(_read, json_schema_input_type=dict[str, dict[str, Any]] | list[str]),
+]
 
 
 def nested(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,6 +86,17 @@ def laid_over(base: Any, own: Any) -> Any:
 def _one_thing(base: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
     other_kind = "kind" in own and own["kind"] != base.get("kind")
     return other_kind or "claim" in own or "path" in own
+
+
+def with_absolute_variants(document: Document) -> Document:
+    """The document with relative paths in variants made absolute, as all others are."""
+    tree, variants = document.tree, document.value((KEY,))
+    for name, changes in variants.items() if isinstance(variants, Mapping) else ():
+        plain = nested(changes) if isinstance(changes, Mapping) else {}
+        found = with_absolute_paths(Document(plain, "", document.base), document.base).tree
+        if found != plain:
+            tree = replaced(tree, (KEY, name), found)
+    return replace(document, tree=tree)
 
 
 def variant_tree(tree: Mapping[str, Any], name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
