@@ -43,8 +43,8 @@ def _reserved(parts: Sequence[Part]) -> str:
     if len(parts) == 1 or _kept(best) == _kept(worst):
         return f"{best.name} fills {percent(_written(best))} of the KV pool with written tokens."
     return (
-        f"Of the cells it reserves {worst.name} leaves {percent(1 - _kept(worst))} unwritten and"
-        f" {best.name} {percent(1 - _kept(best))}; both fill {percent(_written(best))} of the pool."
+        f"{worst.name}: {percent(1 - _kept(worst))} of the reserved cells hold nothing;"
+        f" {best.name}: {percent(1 - _kept(best))}; all fill {percent(_written(best))} of the pool."
     )
 
 

@@ -1,4 +1,7 @@
-"""The pictures of a comparison; the first is the main one: the shares of the pool per variant."""
+"""The pictures of a comparison; the first is the main one.
+
+It is the shares of the pool per variant; where only block sizes differ, waste against them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def draw_comparison(
     parts: Sequence[Part], resolved: str, folder: Path
 ) -> tuple[list[Drawn], list[str]]:
     """Draw every picture; one that fails becomes a warning."""
-    plans: dict[str, Plan] = {"shares": shares, "blocks": block_sizes, "maps": maps}
+    plans: dict[str, Plan] = {"blocks": block_sizes, "shares": shares, "maps": maps}
     drawn: list[Drawn] = []
     warnings: list[str] = []
     for name, plan in plans.items():

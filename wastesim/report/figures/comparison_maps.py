@@ -51,11 +51,16 @@ def maps(parts: Sequence[Part], resolved: str) -> Picture | None:
         "comparison_maps",
         "The pool at the most crowded moment of each variant",
         "Addresses run from left to right and wrap like text, the lowest at the top; below each"
-        " name, how many requests run then. Each pixel mixes the colours of its cells.",
+        " name, how many requests run then. Each pixel mixes the colours of its cells."
+        + _left_out([name for name in moments if name not in known]),
         lambda figure, narrow: _draw(figure, 2 if narrow else 4, known),
         height_px=KEY_PX + PANEL_PX * math.ceil(len(known) / 4),
         narrow_height_px=KEY_PX + PANEL_PX * math.ceil(len(known) / 2),
     )
+
+
+def _left_out(names: Sequence[str]) -> str:
+    return f" Not shown, as not all of their spans were kept: {', '.join(names)}." if names else ""
 
 
 def moment(records: Records) -> Moment | None:
