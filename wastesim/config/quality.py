@@ -85,7 +85,6 @@ CacheCellChoice = Annotated[
 Cells = Annotated[
     tuple[CacheCellChoice, ...],
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
-    Field(min_length=1),
 ]
 
 
@@ -105,6 +104,8 @@ class Quality(Laboratory):
     @classmethod
     def _each_once(cls, cells: tuple[CacheCell, ...]) -> tuple[CacheCell, ...]:
         labels = [cell.label for cell in cells]
+        if not labels:
+            raise ValueError("must name at least one cache")
         twice = next((label for label in labels if labels.count(label) > 1), None)
         if twice is not None:
             raise ValueError(f"must name each cache once ('{twice}' is there twice)")

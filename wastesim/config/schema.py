@@ -13,12 +13,15 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from wastesim.config.equivalence import Equivalence
 from wastesim.config.experiment import Experiment
 from wastesim.config.extends import KEY
+from wastesim.config.quality import Laboratory, Quality
 from wastesim.config.validation import keys_of
 
 _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 _PARTIAL = "Partial"
+_STUDIES: dict[str, type[Laboratory]] = {"quality": Quality, "equivalence": Equivalence}
 _SHORT_FORM: JsonSchemaValue = {"type": ["string", "number"]}
 
 
@@ -29,14 +32,33 @@ def experiment_schema() -> dict[str, Any]:
     definitions = whole["$defs"] | {"Experiment": strict}
     extends = {"type": "string", "description": "A file of whose keys these are changes."}
     strict["properties"][KEY] = extends
+    chosen: dict[str, Any] = {
+        "if": {"required": [KEY]},
+        "then": {"$ref": f"#/$defs/{_PARTIAL}Experiment"},
+        "else": {"$ref": "#/$defs/Experiment"},
+    }
+    for study, model in _STUDIES.items():
+        chosen = _for_study(study, model, definitions, chosen)
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         **whole,
         "type": "object",
-        "if": {"required": [KEY]},
-        "then": {"$ref": f"#/$defs/{_PARTIAL}Experiment"},
-        "else": {"$ref": "#/$defs/Experiment"},
+        **chosen,
         "$defs": {**definitions, **_partial(definitions)},
+    }
+
+
+def _for_study(
+    study: str, model: type[Laboratory], definitions: dict[str, Any], otherwise: dict[str, Any]
+) -> dict[str, Any]:
+    """A study without a server has a shape of its own, which is added to the definitions."""
+    made = _tidy(model.model_json_schema(schema_generator=_ForEditors))
+    definitions.update(made.pop("$defs", {}))
+    definitions[model.__name__] = made
+    return {
+        "if": {"required": ["study"], "properties": {"study": {"const": study}}},
+        "then": {"$ref": f"#/$defs/{model.__name__}"},
+        "else": otherwise,
     }
 
 
