@@ -54,6 +54,7 @@ class EquivalenceResult:
     def summary(self) -> dict[str, Any]:
         """What `summary.json` holds."""
         without, with_, unturned_ = (self.runs[n] for n in ("without", "with", "unturned"))
+        intensity = intensity_rows(self.speeds, self.model, self.study)
         return {
             "schema_version": SCHEMA_VERSION,
             "name": self.study.name,
@@ -79,8 +80,8 @@ class EquivalenceResult:
             "work": {name: _work(run, self.model) for name, run in self.runs.items()},
             "growth": growth(self.runs, self.model, self.study.prompt_tokens),
             "speedup": _speedups(without, with_),
-            "machine": self.speeds.machine(),
-            "intensity": intensity_rows(self.speeds, self.model, self.study),
+            "machine": self.speeds.machine(intensity),
+            "intensity": intensity,
             "memory": memory_rows(self.study.models),
         }
 

@@ -88,6 +88,7 @@ def _lines(
         axes.set_yscale("log")
     plain_numbers(axes)
     if log:
+        axes.minorticks_off()
         low, high = axes.get_ylim()
         axes.set_ylim(low / 1.3, high * 1.8)
 
@@ -121,7 +122,17 @@ def _draw_roofline(figure: Figure, machine: dict[str, float], rows: Sequence[Any
     axes.set_xlabel("FLOP per byte")
     axes.set_ylabel("GFLOP/s")
     axes.grid(axis="x")
+    axes.minorticks_off()
+    _decades(axes)
     plain_numbers(axes)
+
+
+def _decades(axes: Axes) -> None:
+    """Ticks at 1, 3, 10, ...: one decade may be all there is."""
+    from matplotlib.ticker import LogLocator
+
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
 
 
 def _point(axes: Axes, row: dict[str, Any]) -> None:
