@@ -82,9 +82,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     """Load, check the output folder, simulate, write."""
     from wastesim.result import load_experiment
+    from wastesim.studies.laboratory import study_of
 
     overrides = list(options.overrides)
     overrides += [] if options.seed is None else [f"seed={options.seed}"]
+    if study_of(options.experiment, overrides) is not None:
+        return _run_laboratory(options, overrides, command)
     overrides += ["decode.verify=true"] if options.verify else []
     experiment = load_experiment(options.experiment, overrides)
     source = options.experiment.read_text(encoding="utf-8-sig")
@@ -100,6 +103,21 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     if not options.quiet:
         _print_summary(result, target)
     return INTERRUPTED if result.interrupted else 0
+
+
+def _run_laboratory(
+    options: argparse.Namespace, overrides: Sequence[str], command: Sequence[str]
+) -> int:
+    """A study that has no server: `quality` or `equivalence`."""
+    from wastesim.laboratory import run_laboratory
+
+    return run_laboratory(
+        options.experiment,
+        overrides,
+        lambda study: options.output or _default_folder(study.name, study.digest),
+        command,
+        quiet=options.quiet,
+    )
 
 
 def _simulate(experiment: Experiment, *, quiet: bool) -> Result | Comparison:
