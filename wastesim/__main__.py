@@ -15,6 +15,7 @@ VERBS = {
     "explore": "write one offline page to look at and play with",
     "workload": "describe a trace, a workload or an experiment's requests",
     "clockfit": "fit the roofline clock to measured step times",
+    "models": "fetch the real model that `decode.model: smollm2` executes",
 }
 #: Modules of verbs that are called otherwise: `wastesim.workload` is a room.
 MODULES = {"workload": "describe", "sweep": "sweep.__main__"}
