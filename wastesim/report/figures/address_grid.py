@@ -17,11 +17,14 @@ from wastesim.report.figures.holdings import Holdings, written_at
 
 def covered(x0: Array, x1: Array, y0: Array, y1: Array, shape: tuple[int, int]) -> Array:
     """The covered part of each cell of a (y, x) grid, from rectangles in units of cells."""
-    corners = np.zeros((shape[0] + 1, shape[1] + 1))
+    rows, columns = shape[0] + 1, shape[1] + 1
+    corners = np.zeros(rows * columns)
     for sign, x, y in ((1, x1, y1), (-1, x0, y1), (-1, x1, y0), (1, x0, y0)):
         for row, by in _entries(y, shape[0]):
             for column, bx in _entries(x, shape[1]):
-                np.add.at(corners, (row, column), sign * by * bx)
+                at, part = row * columns + column, sign * by * bx
+                corners += np.bincount(at, weights=part, minlength=len(corners))
+    corners = corners.reshape(rows, columns)
     area: Array = corners[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
     return area[1:, 1:]
 
