@@ -1,0 +1,168 @@
+"""Bisection and golden section on answers that are known, then on the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wastesim import run
+from wastesim.config.search import Search
+from wastesim.errors import ConfigError
+from wastesim.sweep.axes import axis_of
+from wastesim.sweep.golden import best_of
+
+from .sweep_runs import saved
+
+WHERE = {"metric": "goodput", "at_least": 0.9}
+
+
+def search(**sections: Any) -> Search:
+    known = {"key": "server.max_num_seqs", "find": "largest", "where": WHERE}
+    return Search.model_validate({**known, **sections})
+
+
+def test_real_numbers_above_zero_are_halved_by_their_ratio() -> None:
+    axis = axis_of(search(between=[1, 64], tolerance=0.1))
+    assert axis.middle(1, 64) == 8
+    assert axis.middle(10, 10.9) is None
+
+
+def test_whole_numbers_are_tried_until_they_are_neighbours() -> None:
+    axis = axis_of(search(between=[10, 100], multiple_of=16, tolerance=0.001))
+    assert (axis.value(axis.low), axis.value(axis.high)) == (16, 96)
+    low, high, tried = axis.low, axis.high, []
+    while (middle := axis.middle(low, high)) is not None:
+        tried.append(axis.value(middle))
+        low, high = (middle, high) if axis.value(middle) <= 50 else (low, middle)
+    assert axis.value(low) == 48
+    assert all(value % 16 == 0 for value in tried)
+
+
+def test_a_range_without_a_multiple_is_told() -> None:
+    with pytest.raises(ConfigError, match="must hold a multiple of 16"):
+        axis_of(search(between=[17, 30], multiple_of=16))
+
+
+def test_a_list_has_its_places() -> None:
+    axis = axis_of(search(among=[1, 2, 4, 8]))
+    assert [axis.value(place) for place in axis.places] == [1, 2, 4, 8]
+    assert axis.middle(0, 3) == 1
+    assert axis.middle(1, 2) is None
+
+
+@pytest.mark.parametrize("summit", [0, 1, 7, 30, 49])
+def test_golden_section_finds_a_summit_among_noise_that_is_shared(summit: int) -> None:
+    """Replication r has the same luck at every place: the comparison does not see it."""
+    luck = np.random.default_rng(1).normal(0, 100, 5)
+    axis = axis_of(search(find="best", where=None, maximize="x", among=list(range(50))))
+    asked: list[float] = []
+
+    def height(place: float) -> Mapping[int, float]:
+        asked.append(place)
+        return {r: float(luck[r]) - (place - summit) ** 2 for r in range(5)}
+
+    best, ties = best_of(axis, height, 0.95, 40)
+    assert best == summit
+    assert ties == []
+    assert len(asked) <= 14
+
+
+def test_few_places_are_all_looked_at_and_ties_are_told() -> None:
+    axis = axis_of(search(find="best", where=None, maximize="x", among=list(range(5))))
+    heights = {0: 1.0, 1: 5.0, 2: 0.0, 3: 5.0, 4: 2.0}  # two summits
+    luck = np.random.default_rng(2).normal(0, 0.1, (5, 6))
+    best, ties = best_of(
+        axis, lambda p: {r: heights[int(p)] + luck[int(p)][r] for r in range(6)}, 0.95, 40
+    )
+    assert {best, *ties} == {1.0, 3.0}
+
+
+def test_golden_section_on_real_numbers() -> None:
+    axis = axis_of(search(find="best", where=None, minimize="x", between=[-4, 10], tolerance=0.01))
+    best, _ = best_of(axis, lambda x: {0: -((x - 3.3) ** 2)}, 0.95, 60)
+    assert best == pytest.approx(3.3, abs=0.1)
+
+
+def test_a_search_that_is_stopped_has_no_answer() -> None:
+    axis = axis_of(search(find="best", where=None, maximize="x", among=[1, 2, 3]))
+    assert best_of(axis, lambda place: None, 0.95, 40) == (None, [])
+
+
+def found(folder: Path, **sections: Any) -> dict[str, Any]:
+    """A search on the engine, run from the command line."""
+    path = saved(folder, **sections)
+    words = [str(path), "--output", str(folder / "out"), "--executor", "serial", "--quiet"]
+    assert run.main(words) == 0
+    content: dict[str, Any] = json.loads((folder / "out/summary.json").read_text())
+    return content
+
+
+def test_the_smallest_max_model_len_that_rejects_nobody_is_the_longest_request(
+    tmp_path: Path,
+) -> None:
+    """Prompts up to 6 and outputs up to 9 tokens: among 200, the longest has 15."""
+    wanted = {
+        "key": "server.max_model_len", "find": "smallest", "between": [2, 64], "multiple_of": 1,
+        "where": {"metric": "rejected_share", "at_most": 0}, "replications": 1, "tolerance": 0.001,
+    }  # fmt: skip
+    content = found(tmp_path, search=wanted, workload={"num_requests": 200})
+    assert content["answer"] == 15
+    probes = {probe["value"]: probe["meets"] for probe in content["probes"]}
+    assert probes[15] is True
+    assert probes[14] is False
+    assert "The smallest server.max_model_len is 15" in (tmp_path / "out/report.md").read_text()
+
+
+def test_the_largest_rate_is_where_the_queue_begins_to_grow(tmp_path: Path) -> None:
+    """One slot and replies of one step: ever more than 1 a second cannot be served in time."""
+    wanted = {
+        "key": "workload.request_rate", "find": "largest", "between": [0.05, 20], "where": WHERE,
+        "replications": 3, "most_replications": 6, "tolerance": 0.1,
+    }  # fmt: skip
+    content = found(
+        tmp_path,
+        search=wanted,
+        statistics={"goodput": {"ttft_s": 5}},
+        workload={"lengths": {"prompt": 1, "output": 1}, "num_requests": 300},
+        server={"max_num_seqs": 1},
+    )
+    assert 0.4 < content["answer"] < 1.1
+    runs = [probe["runs"] for probe in content["probes"]]
+    assert set(runs) <= {3, 6}
+
+
+def test_a_search_that_no_value_answers_says_so(tmp_path: Path) -> None:
+    wanted = {"key": "server.max_num_seqs", "find": "largest", "among": [1, 2],
+              "where": {"metric": "rejected_share", "at_least": 2}, "replications": 1}  # fmt: skip
+    content = found(tmp_path, search=wanted)
+    assert content["answer"] is None
+    assert content["sentence"].startswith("No value of server.max_num_seqs will do: at 1")
+
+
+def test_an_unknown_metric_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = {"key": "server.max_num_seqs", "find": "best", "among": [1, 2],
+              "maximize": "concurrency.meen"}  # fmt: skip
+    path = saved(tmp_path, search=wanted)
+    words = [str(path), "--output", str(tmp_path / "out"), "--executor", "serial"]
+    assert run.main(words) == 2
+    assert "did you mean 'concurrency.mean'?" in capsys.readouterr().err
+    path = saved(tmp_path, search={**wanted, "maximize": "goodput"})
+    assert run.main([str(path), "--output", str(tmp_path / "o2"), "--executor", "serial"]) == 2
+    assert "goodput needs objectives" in capsys.readouterr().err
+
+
+def test_a_search_resumes(tmp_path: Path) -> None:
+    wanted = {"key": "server.max_num_seqs", "find": "best", "among": [1, 2, 3],
+              "maximize": "concurrency.mean", "replications": 2}  # fmt: skip
+    content = found(tmp_path, search=wanted)
+    written = {f: f.stat().st_mtime_ns for f in (tmp_path / "out/runs").glob("*.json")}
+    words = ["--output", str(tmp_path / "out"), "--executor", "serial", "--quiet", "--resume"]
+    assert run.main([str(tmp_path / "toy.yaml"), *words]) == 0
+    again = json.loads((tmp_path / "out/summary.json").read_text())
+    assert again == content
+    assert {f: f.stat().st_mtime_ns for f in written} == written
