@@ -1,7 +1,9 @@
 """`python -m wastesim.run EXPERIMENT.yaml`: simulate, write the results, say what was found.
 
+With `sweep:` or `search:` in it, its many runs: see `wastesim.sweep`.
+
 Exit codes: 0 done, 1 a broken invariant, 2 bad input or an output folder that cannot be used,
-130 interrupted (what is finished is kept, in a report that says so).
+3 some runs of a sweep failed, 130 interrupted (what is finished is kept, in a report that says so).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from wastesim.errors import ConfigError, WastesimError
 from wastesim.output import ResultFolder
 from wastesim.progress import Progress
 from wastesim.result import Result
+from wastesim.sweep.options import add_options
 
 if TYPE_CHECKING:
     from wastesim.config import Experiment
@@ -63,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--trace-ticks", action="store_true", help="log every tick too")
     made.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add_options(made)
     return made
 
 
@@ -91,6 +95,10 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     overrides += ["decode.verify=true"] if options.verify else []
     experiment = load_experiment(options.experiment, overrides)
     source = options.experiment.read_text(encoding="utf-8-sig")
+    if experiment.sweep is not None or experiment.search is not None:
+        from wastesim.sweep.command import run_varied
+
+        return run_varied(experiment, options, source, command)
     target = options.output or _default_folder(experiment.name, experiment.digest)
     runs = len(experiment.compare or [None])
     with ResultFolder(target, experiment.workload.num_requests, runs) as folder:
