@@ -7,6 +7,7 @@
 `mechanism`    keys that the NumPy transformer computed, and the work of each step
 `recorded`     a run's spans, shares and requests as typed columns
 `spans`        boxes of the memory map, merged, with the part inside the claim
+`growth`       when each box fills, in steps
 `stretch`      which part of a run the map shows, held to the ledger
 `encode`       columns -> one gzipped blob that a browser reads as typed arrays
 `questions`    check yourself: questions whose answers the simulator computed

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wastesim.explorer.encode import Blob, encode
+from wastesim.explorer.growth import Growth, growth, steps_at
 from wastesim.explorer.spans import Boxes, boxes
 from wastesim.explorer.stretch import Drawn, Stretch, inside, stretch
 from wastesim.records import SHARES, Array, Records
@@ -73,23 +74,27 @@ def _columns(
 ) -> tuple[dict[str, Array], float | None]:
     """Boxes and requests of the stretch, shares of the whole run; bin width where averaged."""
     kept = inside(found, shown.from_s, shown.to_s)
+    grown = growth(records, found.held, found.request, found.offset)
     rows, request = np.unique(found.request[kept], return_inverse=True)
     ticks = records.ticks
     edges = bin_edges(ticks["t_s"], ticks["dt_s"], points)
     averaged = len(edges) != len(ticks["t_s"]) + 1
     step_s = float(edges[1] - edges[0]) if averaged else None
     return {
-        **_box_columns(found, kept, request.reshape(-1), shown.from_s),
+        **_box_columns(found, grown, kept, request.reshape(-1), shown.from_s),
         **{f"request.{name}": records.requests[name][rows] for name in (*_TOKENS, *_TIMES)},
         "tick.edge_s": edges,
+        "tick.step": steps_at(records, edges),
         **{f"tick.{name}": _level(ticks, name, edges, averaged) for name in _LEVELS},
     }, step_s
 
 
-def _box_columns(found: Boxes, kept: Array, request: Array, from_s: float) -> dict[str, Array]:
+def _box_columns(
+    found: Boxes, grown: Growth, kept: Array, request: Array, from_s: float
+) -> dict[str, Array]:
     """Times count from the begin of the stretch, where four bytes tell them apart best."""
     held = found.held
-    times = {"from": held.from_s, "grows": held.grows_s, "full": held.full_s, "to": held.to_s}
+    times = {"from": held.from_s, "to": held.to_s}
     return {
         "box.start": held.start[kept],
         "box.size": (held.stop - held.start)[kept],
@@ -97,6 +102,8 @@ def _box_columns(found: Boxes, kept: Array, request: Array, from_s: float) -> di
         "box.last": _whole(held.last_written[kept]),
         "box.claimed": _whole(found.claimed[kept]),
         "box.request": request,
+        "box.grows": grown.grows[kept],
+        "box.full": grown.full[kept],
         **{f"box.{name}_s": at[kept] - from_s for name, at in times.items()},
     }
 

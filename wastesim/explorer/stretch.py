@@ -88,12 +88,12 @@ def inside(boxes: Boxes, from_s: float, to_s: float) -> Array:
 def _few_enough(
     runs: Sequence[Drawn], begin: float, end: float, most: int
 ) -> tuple[float, float, bool]:
-    """The middle of the stretch, halved until its boxes are few enough."""
-    halved = False
+    """The middle of the stretch, halved until its boxes are few enough, or it is a moment."""
+    halved, shortest = False, (end - begin) / 1000
     while sum(int(inside(boxes, begin, end).sum()) for _, _, boxes in runs) > most:
         begin, end = (3 * begin + end) / 4, (begin + 3 * end) / 4
         halved = True
-        if end - begin < 1e-9:
+        if end - begin < shortest:
             break
     return begin, end, halved
 

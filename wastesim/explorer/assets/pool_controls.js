@@ -28,6 +28,7 @@
       pool.frame = requestAnimationFrame(tick);
     };
     pool.frame = requestAnimationFrame(tick);
+    pool.render();
   };
 
   // Zoom about a moment (or a cell) that stays where it is; factor < 1 shows less.

@@ -6,7 +6,9 @@
   W.raster = (run, view, width, height) => {
     const grids = Object.fromEntries(LEVELS.map((name) => [name, new Float32Array(width * height)]));
     const base = W.data.recorded.from_s;
-    const scale = { t: (view.to - view.from) / width, c: (view.high - view.low) / height, base };
+    const seconds = (view.to - view.from) / width;
+    const steps = Float64Array.from({ length: width }, (_, x) => W.stepsAt(run, view.from + (x + 0.5) * seconds));
+    const scale = { t: seconds, c: (view.high - view.low) / height, base, steps };
     for (let at = 0; at < run.box.start.length; at += 1) box(run.box, at, grids, view, scale, width, height);
     return grids;
   };
@@ -22,8 +24,7 @@
     for (let x = first; x < last; x += 1) {
       const cover = Math.min(x + 1, to) - Math.max(x, from);
       if (cover <= 0) continue;
-      const moment = view.from + (Math.max(x, from) + Math.min(x + 1, to)) * 0.5 * scale.t - scale.base;
-      const grown = row(W.writtenAt(boxes, at, moment));
+      const grown = row(W.writtenAt(boxes, at, scale.steps[x]));
       add(grids.written, width, height, x, bottom, grown, cover);
       add(grids.future, width, height, x, grown, final, cover);
       add(grids.unused, width, height, x, final, claimed, cover);

@@ -44,12 +44,18 @@
     return moment >= edges[0] && moment < edges[edges.length - 1];
   };
 
-  // Written cells of a box at a moment (counted from the stretch's begin).
-  W.writtenAt = (box, at, moment) => {
-    const [grows, full] = [box.grows_s[at], box.full_s[at]];
-    if (moment >= full) return box.last[at];
-    if (moment <= grows) return box.first[at];
-    return box.first[at] + ((box.last[at] - box.first[at]) * (moment - grows)) / (full - grows);
+  // Steps that ran before a moment, a part of the running one included.
+  W.stepsAt = (run, moment) => {
+    const [edges, steps] = [run.tick.edge_s, run.tick.step];
+    const at = W.tickAt(run, moment);
+    const part = (moment - edges[at]) / (edges[at + 1] - edges[at]);
+    return steps[at] + part * (steps[at + 1] - steps[at]);
+  };
+
+  // Written cells of a box after so many steps: one more in each, the running one included.
+  W.writtenAt = (box, at, steps) => {
+    const grown = box.first[at] + Math.ceil(steps - 1e-3 - box.grows[at]);
+    return Math.min(box.last[at], Math.max(box.first[at], grown));
   };
 
   // The box that holds a cell at a moment, -1 for a free one.
@@ -82,12 +88,12 @@
 
   // What one request holds at a moment, over all its boxes.
   W.holding = (run, request, moment) => {
-    const t = moment - W.data.recorded.from_s;
+    const [t, steps] = [moment - W.data.recorded.from_s, W.stepsAt(run, moment)];
     const sum = { cells: 0, written: 0, future: 0, unused: 0, padding: 0, pieces: 0 };
     const { box } = run;
     for (let at = 0; at < box.start.length; at += 1) {
       if (box.request[at] !== request || box.from_s[at] > t || box.to_s[at] <= t) continue;
-      const written = Math.round(W.writtenAt(box, at, t));
+      const written = W.writtenAt(box, at, steps);
       sum.pieces += 1;
       sum.cells += box.size[at];
       sum.written += written;
