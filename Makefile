@@ -17,7 +17,7 @@ define install
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench models clean
+.PHONY: help setup run test test-browser check bench models clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ run: $(VENV)/.run  ## set up, then run EXPERIMENT (experiments/default.yaml)
 
 test: $(VENV)/.dev  ## set up, then run every test
 	$(BIN)/python -m pytest -n 2
+
+test-browser: $(VENV)/.dev  ## drive the explorer in a headless chromium (Debian's, installed by you)
+	$(BIN)/python -m pytest tests/browser -m browser -n 0
 
 check: $(VENV)/.dev  ## lint, format, types and import layers
 	$(BIN)/ruff check .
