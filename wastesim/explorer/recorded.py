@@ -14,7 +14,7 @@ from wastesim.explorer.stretch import Drawn, Stretch, inside, stretch
 from wastesim.records import SHARES, Array, Records
 from wastesim.report.comparison_parts import Part
 from wastesim.report.figures.thin import bin_edges, means
-from wastesim.report.text import count, percent, plural, seconds
+from wastesim.report.text import count, percent, plural
 
 #: Points of the shares' curves on one page, over all its runs.
 MOST_POINTS = 16_384
@@ -123,7 +123,7 @@ def _notes(shown: Stretch) -> list[str]:
     """What was left out or averaged, in words."""
     if not shown.partial:
         return shown.notes
-    where = f"The map shows {seconds(shown.from_s)} to {seconds(shown.to_s)}; the curve below"
+    where = f"The map shows {shown.from_s:,.4g} s to {shown.to_s:,.4g} s; the curve below"
     return [f"{where} it, and every number of the run, are of all of it.", *shown.notes]
 
 

@@ -36,12 +36,21 @@
     return (edges[at] + edges[at + 1]) / 2;
   }
 
-  // Chosen by name; otherwise the first few.
+  // Chosen by name; otherwise a few, from the one that wrote least to the one that wrote most.
   pool.chosen = () => {
     const names = W.state.runs ? W.state.runs.split(",") : [];
     const found = W.runs.filter((run) => names.includes(run.name));
-    return found.length ? found : W.runs.slice(0, MOST);
+    return found.length ? found : spread();
   };
+
+  function spread() {
+    const sorted = [...W.runs].sort((one, other) => one.mean.written - other.mean.written);
+    const last = Math.min(MOST, sorted.length) - 1;
+    const kept = new Set(Array.from({ length: last + 1 }, (_, at) => sorted[Math.round((at * (sorted.length - 1)) / Math.max(1, last))]));
+    const alike = (one, other) => Math.abs(one.mean.written - other.mean.written) < 1e-9;
+    return [...new Set([...kept].map((run) => W.runs.find((first) => alike(first, run))))]
+      .sort((one, other) => one.index - other.index);
+  }
 
   pool.build = () => {
     const chosen = pool.chosen();
