@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wastesim.address import Placement, Span
-from wastesim.allocation import Ask, Growth, Holding, Pool
+from wastesim.allocation import Growth, Holding, Pool
 from wastesim.allocation.blocks import Blocks
 from wastesim.allocation.claims import Doubling, KnownOnly
 from wastesim.allocation.freelist import FreeSpans, first_fit
@@ -44,7 +44,7 @@ class EarlyFree(RightBlocks):
 
     def grow(self, request_id: int, tokens: int) -> Growth | None:
         growth, entry = super().grow(request_id, tokens), self._held[request_id]
-        if growth is not None and len(entry.spans) == 3:
+        if growth is not None and len(entry.tables[0].blocks) == 3:
             self._free.appendleft(entry.tables[0].blocks[0])
         return growth
 
@@ -52,11 +52,9 @@ class EarlyFree(RightBlocks):
 class WrongGrowth(RightBlocks):
     """Growth is promised and the block is not added to what the decode sees."""
 
-    def grow(self, request_id: int, tokens: int) -> Growth | None:
-        before = self._find(request_id).spans
-        growth = super().grow(request_id, tokens)
-        self._held[request_id].spans = before
-        return growth
+    def placement(self, request_id: int) -> Placement:
+        admitted = self._blocks(self._find(request_id).ask.known_tokens)
+        return Placement(super().placement(request_id).spans[:admitted])
 
 
 class StaleTable(RightBlocks):
@@ -66,13 +64,10 @@ class StaleTable(RightBlocks):
         super().__init__(pool)
         self._first: dict[int, Placement] = {}
 
-    def place(self, ask: Ask, tokens: int) -> Holding | None:
-        holding = super().place(ask, tokens)
-        if holding is not None:
-            entry = self._held[ask.request_id]
-            old = self._first.setdefault(ask.request_id, Placement(entry.spans))
-            entry.spans = (*old.spans, *entry.spans[len(old.spans) :])
-        return holding
+    def placement(self, request_id: int) -> Placement:
+        spans = super().placement(request_id).spans
+        old = self._first.setdefault(request_id, Placement(spans)).spans
+        return Placement((*old, *spans[len(old) :]))
 
 
 class OffByOne(RightBlocks):
@@ -86,10 +81,12 @@ class OffByOne(RightBlocks):
 class ShiftedEdge(RightBlocks):
     """Every other block begins and ends a cell too late: in its neighbour's first cell."""
 
-    def _spans(self, blocks: list[int]) -> tuple[Span, ...]:
-        late = [block % 2 if block < self.num_blocks - 1 else 0 for block in blocks]
-        spans = zip(super()._spans(blocks), late, strict=True)
-        return tuple(Span(span.start + one, span.stop + one) for span, one in spans)
+    def placement(self, request_id: int) -> Placement:
+        last, size = self.num_blocks - 1, self.block_cells
+        spans = super().placement(request_id).spans
+        late = [span.start // size % 2 if span.start // size < last else 0 for span in spans]
+        pairs = zip(spans, late, strict=True)
+        return Placement(tuple(Span(span.start + one, span.stop + one) for span, one in pairs))
 
 
 class NotCopied(RightSpans):

@@ -14,6 +14,7 @@ from wastesim.address import Placement, Span
 from wastesim.allocation.base import PolicyBase
 from wastesim.allocation.claims import Claim
 from wastesim.allocation.protocol import Ask, Ceiling, Growth, Holding, Part
+from wastesim.catalog.groups import window_blocks
 from wastesim.errors import AllocationError
 from wastesim.units import format_count
 
@@ -36,7 +37,7 @@ class _Entry:
     ask: Ask
     claim: int
     tables: list[_Table]
-    spans: tuple[Span, ...] = ()  # of the first group
+    spans: list[Span] = field(default_factory=list)  # of the first group, as far as asked for
 
 
 class Blocks(PolicyBase):
@@ -100,7 +101,7 @@ class Blocks(PolicyBase):
             return None
         target = self._target(ask, tokens)
         tables = [_Table(self._take(self._blocks(target))) for _ in self._windows]
-        self._held[ask.request_id] = _Entry(ask, target, tables, self._spans(tables[0].blocks))
+        self._held[ask.request_id] = _Entry(ask, target, tables)
         return self._holding(ask.request_id)
 
     def grow(self, request_id: int, tokens: int) -> Growth | None:
@@ -112,8 +113,6 @@ class Blocks(PolicyBase):
             return None
         for table, count in zip(entry.tables, missing, strict=True):
             table.blocks.extend(self._take(count))
-        if missing[0]:
-            entry.spans += self._spans(entry.tables[0].blocks[-missing[0] :])
         entry.claim = claim
         return Growth(self._holding(request_id))
 
@@ -123,13 +122,17 @@ class Blocks(PolicyBase):
         for window, table in zip(self._windows, entry.tables, strict=True):
             if window is not None:
                 unseen = max(0, done_tokens - window + 1) // self.block_cells
-                self._drop(table, unseen - table.dropped)
-        entry.spans = entry.spans[-len(entry.tables[0].blocks) :] if entry.tables[0].blocks else ()
+                gone = self._drop(table, unseen - table.dropped)
+                if table is entry.tables[0]:
+                    del entry.spans[:gone]
         return self._holding(request_id)
 
     def placement(self, request_id: int) -> Placement:
         """The blocks of the first group, in the order of the request's tokens."""
-        return Placement(self._find(request_id).spans)
+        entry, size = self._find(request_id), self.block_cells
+        new = entry.tables[0].blocks[len(entry.spans) :]  # since somebody asked last
+        entry.spans += [Span(block * size, (block + 1) * size) for block in new]
+        return Placement(tuple(entry.spans))
 
     def release(self, request_id: int) -> None:
         """Free all blocks, the last ones first."""
@@ -162,8 +165,8 @@ class Blocks(PolicyBase):
         """Blocks of a request with `tokens` in a group, windows at their worst."""
         if window is None:
             return self._blocks(tokens)
-        reach = min(window - 1 + self._in_flight, self._limit)
-        return min(self._blocks(tokens), self._blocks(reach) + 1)
+        worst = window_blocks(window, self.block_cells, self._limit, self._in_flight)
+        return min(self._blocks(tokens), worst)
 
     def _target(self, ask: Ask, tokens: int) -> int:
         """Tokens to hold blocks for: those to be stored, or the claim where it reaches further."""
@@ -181,16 +184,13 @@ class Blocks(PolicyBase):
     def _blocks(self, cells: int) -> int:
         return -(-cells // self.block_cells)
 
-    def _spans(self, blocks: list[int]) -> tuple[Span, ...]:
-        size = self.block_cells
-        return tuple(Span(block * size, (block + 1) * size) for block in blocks)
-
-    def _drop(self, table: _Table, count: int) -> None:
-        """Free the leading `count` blocks that a table still has."""
+    def _drop(self, table: _Table, count: int) -> int:
+        """Free the leading `count` blocks that a table still has; returns how many it had."""
         dropped = table.blocks[: max(0, count)]
         self._free.extend(reversed(dropped))
         del table.blocks[: len(dropped)]
         table.dropped += len(dropped)
+        return len(dropped)
 
     def _take(self, count: int) -> list[int]:
         return [self._free.popleft() for _ in range(count)]

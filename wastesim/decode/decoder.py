@@ -60,6 +60,8 @@ class _Item(NamedTuple):
 class Decoder:
     """A transformer decoding every placed request in one arena."""
 
+    needs_addresses = True
+
     def __init__(
         self,
         model: DecodeModel,

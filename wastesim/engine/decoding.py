@@ -12,6 +12,9 @@ from wastesim.request import Request
 class Decoding(Protocol):
     """The real decode (`decode.Decoder`) or `NoDecode`."""
 
+    #: Whether placements matter to it.
+    needs_addresses: bool
+
     def place(self, request: Request, placement: Placement) -> None:
         """A request now holds these cells."""
 
@@ -39,6 +42,8 @@ class Decoding(Protocol):
 
 class NoDecode:
     """Accounts only: nothing is computed, and there are no arrays to count."""
+
+    needs_addresses = False
 
     def place(self, request: Request, placement: Placement) -> None:
         """Nothing to do."""

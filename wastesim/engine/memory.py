@@ -16,6 +16,8 @@ from wastesim.engine.sequence import Sequence
 from wastesim.engine.spanlog import SpanLog
 from wastesim.errors import AllocationError
 
+_NOWHERE = Placement(())
+
 
 class Memory:
     """The pool, and everybody who holds cells of it."""
@@ -71,7 +73,7 @@ class Memory:
             )
         self._groups = len(holding.parts)
         self._hold(sequence, holding)
-        placement = self.policy.placement(sequence.request_id)
+        placement = self._placement(sequence)
         self._decoding.place(sequence.request, placement)
         self._spans.begin(sequence.request_id, placement, now_s)
 
@@ -143,14 +145,13 @@ class Memory:
         if holding != sequence.holding:
             self._ledger.remove(self.split(sequence))
             self._hold(sequence, holding)
-            placement = self.policy.placement(sequence.request_id)
-            self._spans.shrink(sequence.request_id, placement, now_s)
+            self._spans.shrink(sequence.request_id, self._placement(sequence), now_s)
 
     def _grow(self, sequence: Sequence, growth: Growth, now_s: float) -> None:
         both_cells = self._ledger.reserved + growth.holding.cells
         self._ledger.remove(self.split(sequence))
         self._hold(sequence, growth.holding)
-        placement = self.policy.placement(sequence.request_id)
+        placement = self._placement(sequence)
         if growth.copied_from is None:
             self._decoding.extend(sequence.request_id, placement)
             self._spans.extend(sequence.request_id, placement, now_s)
@@ -163,6 +164,12 @@ class Memory:
         self._decoding.move(request_id, placement)
         self._spans.end(request_id, now_s)
         self._spans.begin(request_id, placement, now_s)
+
+    def _placement(self, sequence: Sequence) -> Placement:
+        """Where it is; nowhere if nobody looks: a list of blocks takes longer than the tick."""
+        if self._spans.active or self._decoding.needs_addresses:
+            return self.policy.placement(sequence.request_id)
+        return _NOWHERE
 
     def _hold(self, sequence: Sequence, holding: Holding) -> None:
         sequence.holding = holding

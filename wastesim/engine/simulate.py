@@ -65,7 +65,7 @@ def _assemble(experiment: Experiment, streams: Streams, observer: Observer) -> _
     decoder = build.decoder(experiment, hardware.capacity_cells, streams)
     decoding, counter = _decoding(experiment, decoder)
     recorder = Recorder()
-    spans = SpanLog(recorder, active=len(experiment.server.kv_groups) == 1)
+    spans = SpanLog(recorder, active=_map_is_wanted(experiment))
     memory = Memory(policy, decoding, counter, spans, Hindsight(recorder))
     parts = Parts(
         memory=memory,
@@ -80,6 +80,12 @@ def _assemble(experiment: Experiment, streams: Streams, observer: Observer) -> _
         asynchronous=experiment.server.async_scheduling,
     )
     return _Assembly(experiment, hardware, workload, decoder, recorder, spans, parts)
+
+
+def _map_is_wanted(experiment: Experiment) -> bool:
+    """Whether anybody will see who held which cells, and one placement says it."""
+    output = experiment.output
+    return len(experiment.server.kv_groups) == 1 and (output.figures or output.records == "full")
 
 
 def _decoding(experiment: Experiment, decoder: Decoder | None) -> tuple[Decoding, Counter]:

@@ -14,25 +14,25 @@ class SpanLog:
 
     def __init__(self, recorder: Recorder, *, active: bool = True) -> None:
         self._recorder = recorder
-        self._active = active
+        self.active = active
         self._held: dict[int, list[tuple[Span, float]]] = {}
         self._rows = 0
         self.left_out = 0
 
     def begin(self, request_id: int, placement: Placement, now_s: float) -> None:
         """A request holds these spans from now on."""
-        if self._active:
+        if self.active:
             self._held[request_id] = [(span, now_s) for span in placement.spans]
 
     def extend(self, request_id: int, placement: Placement, now_s: float) -> None:
         """It now holds more spans behind those it had."""
-        if self._active:
+        if self.active:
             held = self._held[request_id]
             held.extend((span, now_s) for span in placement.spans[len(held) :])
 
     def shrink(self, request_id: int, placement: Placement, now_s: float) -> None:
         """It gave leading spans back: a window has moved past them."""
-        if self._active:
+        if self.active:
             held = self._held[request_id]
             gone = len(held) - len(placement.spans)
             self._held[request_id] = held[gone:]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class Verifying:
     """A decode whose every released request is checked first."""
 
+    needs_addresses = True
+
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
         self._requests = self._tokens = self._near_ties = 0
