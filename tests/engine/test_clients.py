@@ -96,7 +96,6 @@ class TestGivingUp:
         ]
 
 
-@pytest.mark.xfail(strict=True, reason="nobody is called in when all who are here give up")
 def test_in_a_closed_loop_who_gives_up_makes_room_for_the_next(toy) -> None:
     result = toy([(0, 1, 9)] * 3, cells=30, max_model_len=16, workload={"max_concurrency": 1},
                  clients={"timeout_s": 3})  # fmt: skip

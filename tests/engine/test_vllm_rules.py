@@ -7,10 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-NEEDS_EMPTY_STEPS = pytest.mark.xfail(
-    strict=True,
-    reason="the server takes a step in which the only request preempted itself for a stall",
-)
 #: Blocks of one cell: memory is counted in tokens.
 TOKEN = {"policy": "token", "scheduler": "vllm"}
 
@@ -136,7 +132,6 @@ def test_let_in_all_the_same_it_blocks_the_head_and_the_run_says_why(toy) -> Non
     )
 
 
-@NEEDS_EMPTY_STEPS
 def test_what_admits_and_preempts_itself_for_ever_is_stopped(toy) -> None:
     """Without the full-prompt gate its first chunk always fits, its last one never does."""
     result = toy([(0, 6, 2), (0, 1, 1)], cells=4, max_model_len=16, server={
@@ -149,7 +144,6 @@ def test_what_admits_and_preempts_itself_for_ever_is_stopped(toy) -> None:
     )
 
 
-@NEEDS_EMPTY_STEPS
 def test_a_copy_that_needs_more_than_is_free_beside_it_starts_anew(toy) -> None:
     """16 of 47 cells, then 32: both do not fit, so the only request is preempted and comes back."""
     buffers = {"claim": "doubling", "place": "first_fit", "start_tokens": 16}

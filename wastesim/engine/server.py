@@ -78,13 +78,15 @@ class Server:
     def _tick(self) -> Generator[simpy.Event, None, None]:
         """One iteration: every running request advances by a token or by a part of its prompt."""
         self.delivery.cancel_due(self.env.now)
+        if self._calls_for_more():
+            yield self.env.at(self.env.now)
         if self.queues.empty():
             self._idle_since_s = self.env.now
             return
         begins_s = self.env.now
         plan = self.parts.scheduler.plan(self.queues, begins_s)
         self.parts.register.planned(plan, begins_s)
-        if not plan.work and not self.delivery.in_flight:
+        if not (plan.work or plan.preempted or self.delivery.in_flight):
             yield from self._stall(plan)
             return
         cost = self._compute(plan)
@@ -108,7 +110,7 @@ class Server:
     def _compute(self, plan: Plan) -> Cost:
         """Prefill and decode: every new token's K and V are written."""
         if not plan.work:
-            return Cost(0, 0)  # nothing runs; only tokens in flight are waited for
+            return Cost(0, 0)  # tokens in flight are waited for, or the only request was preempted
         cost = self.parts.cost.of((sequence.stored, new) for sequence, new in plan.work)
         with self.decode_wall:
             self.parts.decoding.step([(seq.request_id, new) for seq, new in plan.work])
