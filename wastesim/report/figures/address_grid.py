@@ -24,8 +24,8 @@ def covered(x0: Array, x1: Array, y0: Array, y1: Array, shape: tuple[int, int]) 
             for column, bx in _entries(x, shape[1]):
                 at, part = row * columns + column, sign * by * bx
                 corners += np.bincount(at, weights=part, minlength=len(corners))
-    corners = corners.reshape(rows, columns)
-    area: Array = corners[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
+    mirrored = corners.reshape(rows, columns)[::-1, ::-1]
+    area: Array = mirrored.cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
     return area[1:, 1:]
 
 
