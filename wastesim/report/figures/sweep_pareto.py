@@ -10,6 +10,7 @@ from wastesim.report.figures.sweep_axes import LOG_FROM
 from wastesim.report.palette import light
 from wastesim.report.sweep_parts import Parts
 from wastesim.report.sweep_words import Metric, metric, value
+from wastesim.report.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 USUAL = ("latency.ttft_s.p99", "throughput.output_tokens_per_s")
 FEWEST = 3
 MOST_NAMES = 8
+#: Cells so close to the best one in both numbers are counted in the title.
+ALIKE = 0.05
 
 
 class Point(NamedTuple):
@@ -52,9 +55,15 @@ def pareto(parts: Parts) -> Picture | None:
 
 
 def _title(points: Sequence[Point], best: Sequence[Point], x: Metric, y: Metric) -> str:
-    if len(best) == 1:
-        return f"{best[0].name} has the least {x.label} and the most {y.label}"
-    return f"{len(best)} of {len(points)} cells trade {x.label} against {y.label}"
+    if len(best) > 1:
+        return f"{len(best)} of {len(points)} cells trade {x.label} against {y.label}"
+    near = sum(_near(point, best[0]) for point in points) - 1
+    alike = f"; {plural(near, 'cell')} within {ALIKE:.0%}".replace("%", " %") if near else ""
+    return f"{best[0].name} has the least {x.label} and the most {y.label}{alike}"
+
+
+def _near(point: Point, best: Point) -> bool:
+    return point.x <= best.x * (1 + ALIKE) and point.y >= best.y * (1 - ALIKE)
 
 
 def front(points: Sequence[Point]) -> list[Point]:

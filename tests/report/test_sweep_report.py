@@ -1,0 +1,220 @@
+"""The report of a sweep: what it says, what it draws, what it links to; and that of two runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wastesim import compare, run
+from wastesim.config import dump_yaml
+from wastesim.report.figures.sweep import PLANS
+from wastesim.report.figures.sweep_pareto import Point, front
+from wastesim.report.sweep import gather, write_report
+from wastesim.report.sweep_parts import Cell, Parts, Show
+from wastesim.report.sweep_words import difference, metric, number, value
+from wastesim.statistics import Interval
+
+STEP, TTFT, RATE = (
+    "memory.written_over_reserved.step",
+    "latency.ttft_s.p99",
+    "throughput.output_tokens_per_s",
+)
+
+
+def cell(values: dict[str, Any], step: float, ttft: float, rate: float, **more: Any) -> Cell:
+    label = ", ".join(f"{k.rpartition('.')[2]} {v}" for k, v in values.items())
+    numbers = {
+        STEP: Interval(step, step - 0.01, step + 0.01, 3),
+        TTFT: Interval(ttft, ttft * 0.9, ttft * 1.1, 3),
+        RATE: Interval(rate, None, None, 1),
+    }
+    return Cell(label, values, numbers, more.pop("less", {}), more.pop("runs", 3), **more)
+
+
+def parts(cells: list[Cell], **more: Any) -> Parts:
+    known: dict[str, Any] = {
+        "name": "s", "question": "What does it cost?", "setting": "a model",
+        "keys": list(cells[0].values), "metrics": [STEP, TTFT, RATE], "replications": 3,
+        "level": 0.95,
+    }  # fmt: skip
+    return Parts(cells=cells, **{**known, **more})
+
+
+def grid() -> list[Cell]:
+    """Two policies at four lengths; the last failed."""
+    made = [
+        cell({"server.policy": policy, "server.max_model_len": n}, share / n, n / 100, 1e6 / n)
+        for policy, share in (("contiguous", 400), ("paged", 900))
+        for n in (1024, 2048, 4096, 8192)[: 4 if policy == "contiguous" else 3]
+    ]
+    lost = {"server.policy": "paged", "server.max_model_len": 8192}
+    return [*made, Cell("lost", lost, {}, {}, 0, ["out of memory"])]
+
+
+def drawn(found: Parts) -> set[str]:
+    return {name for name, plan in PLANS.items() if plan(found) is not None}
+
+
+def test_a_number_is_said_with_its_interval_in_the_unit_of_its_column() -> None:
+    assert number(Interval(0.2246, 0.1766, 0.2727, 3), STEP) == "22.5 ± 4.8"
+    assert metric(STEP).unit == " (%)"
+    assert number(Interval(3295.9, 2761.6, 3830.3, 3), RATE) == "3,296 ± 534"
+    assert metric(RATE).unit == " (tokens/s)"
+    assert number(Interval(0.0125, None, None, 1), "latency.tpot_s.mean") == "12.5"
+    assert metric("latency.tpot_s.mean").unit == " (ms)"
+    assert number(Interval(None, None, None, 0), STEP) == "–"
+
+
+def test_a_difference_whose_interval_has_zero_may_be_luck() -> None:
+    assert difference(Interval(0.1, 0.05, 0.15, 3), STEP) == "+10 ± 5"
+    assert difference(Interval(-0.1, -0.3, 0.1, 3), STEP) == "−10 ± 20, may be luck"
+    assert difference(Interval(0.0, 0.0, 0.0, 3), STEP) == "0"
+
+
+def test_values_are_said_as_people_say_them() -> None:
+    assert value({"name": "mine", "claim": "prompt"}) == "mine"
+    assert (value(16384), value(0.5), value(True)) == ("16,384", "0.5", "true")
+    assert value("/long/way/to/azure.csv") == "azure"
+
+
+def test_the_headline_tells_the_ends_and_a_search_its_answer() -> None:
+    said = gather(parts(grid()), "", {}).headline
+    assert said == (
+        "Written / reserved, per step goes from 4.9 % (policy contiguous, max_model_len 8192) to"
+        " 87.9 % (policy paged, max_model_len 1024)."
+    )
+    assert gather(parts(grid(), answer="It is 7."), "", {}).headline == "It is 7."
+
+
+def test_pictures_follow_from_what_was_varied() -> None:
+    assert drawn(parts(grid())) == {"lines", "heat", "pareto"}
+    names = [cell({"server.policy": p}, 0.1, 1.0, 5.0) for p in ("a", "b", "c")]
+    assert drawn(parts(names)) == {"dots", "pareto"}
+    probes = [cell({"server.block_size": n}, 0.1, 1.0, 5.0) for n in (1, 2, 4)]
+    assert drawn(parts(probes, answer="4", bound=0.5)) == {"lines"}
+    assert drawn(parts([grid()[-1]])) == set()
+
+
+def test_a_front_is_what_no_other_beats_in_both() -> None:
+    points = [Point(1, 1, "a"), Point(2, 3, "b"), Point(3, 2, "c"), Point(2, 2, "d")]
+    assert [point.name for point in front(points)] == ["a", "b"]
+
+
+def test_every_picture_is_drawn_and_the_page_fetches_nothing(tmp_path: Path) -> None:
+    assert write_report(parts(grid()), tmp_path, "a: 1", {"command": "c"}, figures=True) == []
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<svg") == 6  # three pictures, wide and narrow
+    assert not re.search(r"(src|href)=\"https?:", page)
+    assert (tmp_path / "figures/lines.svg").exists()
+    assert (tmp_path / "figures/heat.png").exists()
+
+
+def test_the_table_links_cells_to_their_reports_and_tells_errors(tmp_path: Path) -> None:
+    linked = cell({"server.policy": "<a>"}, 0.1, 1, 5, link="reports/12/report.html",
+                  less={STEP: Interval(0.1, 0.05, 0.15, 3)})  # fmt: skip
+    lost = Cell("lost", {"server.policy": "b|c"}, {}, {}, 0, ["out of <memory>"])
+    write_report(parts([linked, lost]), tmp_path, "", {}, figures=False)
+    page, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
+    assert '<a href="reports/12/report.html">&lt;a&gt;</a>' in page
+    assert "no run came to its end" in page
+    assert "out of &lt;memory&gt;" in page
+    assert "+10 ± 5" in page
+    assert "[<a>](reports/12/report.html)" in text
+    assert "b\\|c" in text
+
+
+def test_lines_that_there_is_no_room_for_are_counted() -> None:
+    cells = [
+        cell({"server.policy": f"p{i}", "server.max_model_len": n}, 0.1, 1, 5)
+        for i in range(9)
+        for n in (1, 2, 3)
+    ]
+    picture = PLANS["lines"](parts(cells, show=Show(x="server.max_model_len")))
+    assert picture is not None
+    assert "9 cells are on lines that there was no room for" in picture.caption
+
+
+TOY: dict[str, Any] = {
+    "model": {"layers": 1, "hidden": 8, "q_heads": 1, "kv_heads": 1, "head_dim": 1, "params": 1000},
+    "gpu": {"memory": "1 GiB", "bandwidth": "1 GB/s", "flops": "1 GFLOP/s"},
+    "workload": {"lengths": {"prompt": 3, "output": 5}, "num_requests": 300, "request_rate": 0.5},
+    "server": {"max_model_len": 16, "kv_cache_memory_bytes": 16 * 4 * 4},
+    "decode": {"engine": "none"},
+    "clock": {"kind": "fixed", "step_s": 1},
+    "output": {"figures": False},
+}
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`a` and `b` with four and with two slots, `c` with other requests, `d` without records."""
+    monkeypatch.chdir(tmp_path)
+    Path("toy.yaml").write_text(dump_yaml(TOY))
+    changes = {
+        "a": [],
+        "b": ["server.max_num_seqs=2"],
+        "c": ["seed=1"],
+        "d": ["output.records=none"],
+    }
+    for name, words in changes.items():
+        given = [word for text in words for word in ("--set", text)]
+        assert run.main(["toy.yaml", "--output", name, "--quiet", *given]) == 0
+    return tmp_path
+
+
+def test_two_runs_are_compared_pair_by_pair(
+    folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare.main(["a", "b", "--output", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert "300 requests that both completed, paired" in printed
+    assert "windows of" in printed
+    assert "numbers differ beyond chance" in printed
+    page = (folders / "out/report.html").read_text()
+    assert "MSER-5 leaves out the first" in page
+    assert compare.main(["a", "a", "--quiet"]) == 0
+
+
+def test_a_run_does_not_differ_from_itself(
+    folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare.main(["a", "a"]) == 0
+    assert "None of 7 numbers differs beyond chance." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [("c", "not given the same requests"), ("d", "Without saved records")],
+)
+def test_what_cannot_be_paired_says_why(
+    folders: Path, other: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare.main(["a", other]) == 0
+    printed = capsys.readouterr().out
+    assert why in printed
+    assert "whole runs, no interval" in printed
+
+
+def test_a_folder_without_results_is_an_error(
+    folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folders / "empty").mkdir()
+    assert compare.main(["a", "empty"]) == 2
+    assert "empty: holds no results" in capsys.readouterr().err
+
+
+def test_two_sweeps_are_paired_cell_by_cell(
+    folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = {"grid": {"server.max_num_seqs": [1, 4]}, "replications": 3, "cell_reports": "none"}
+    Path("sweep.yaml").write_text(dump_yaml({**TOY, "sweep": sweep}))
+    words = ["sweep.yaml", "--executor", "serial", "--quiet", "--set", "workload.num_requests=60"]
+    assert run.main([*words, "--output", "s1"]) == 0
+    assert run.main([*words, "--output", "s2", "--set", "server.max_model_len=12"]) == 0
+    assert compare.main(["s1", "s2"]) == 0
+    assert "3 runs with equal seeds, paired" in capsys.readouterr().out
+    assert compare.main(["s1", "a"]) == 2
+    assert "one is a sweep and one is a run" in capsys.readouterr().err
