@@ -174,8 +174,8 @@ class Server:
             yield self.env.at(starts_s)
         since_s, self._idle_since_s = self._idle_since_s, None
         if since_s is not None and starts_s > since_s:
-            capacity, waiting = self.parts.memory.policy.capacity_cells, len(self.queues.waiting)
-            self.parts.register.tick(idle_row(since_s, starts_s - since_s, capacity, waiting))
+            capacity_cells = self.parts.memory.policy.capacity_cells
+            self.parts.register.tick(idle_row(since_s, starts_s - since_s, capacity_cells))
 
     def _calls_for_more(self) -> bool:
         """In a closed loop, whoever waits outside may come when somebody has ended."""

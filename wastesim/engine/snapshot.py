@@ -44,8 +44,8 @@ def tick_row(
     )
 
 
-def idle_row(since_s: float, dt_s: float, capacity_cells: int, waiting: int) -> TickRow:
-    """Time in which nothing ran is a row too, so that rows cover the horizon."""
+def idle_row(since_s: float, dt_s: float, capacity_cells: int) -> TickRow:
+    """Time in which nobody was here is a row too, so that rows cover the horizon."""
     nothing = dict.fromkeys(TickRow._fields, 0)
-    known = {"t_s": since_s, "dt_s": dt_s, "idle": capacity_cells, "waiting": waiting}
+    known = {"t_s": since_s, "dt_s": dt_s, "idle": capacity_cells}
     return TickRow(**{**nothing, **known, "largest_free": -1, "free_spans": -1})  # type: ignore[arg-type]
