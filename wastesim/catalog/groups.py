@@ -49,12 +49,22 @@ def blocks_per_request(group: Group, max_model_len: int, in_flight_tokens: int) 
     """Blocks that a request of `max_model_len` takes in this group at its worst (see above)."""
     if group.kind == "state":
         return 1
-    reach, extra = max_model_len, 0
-    if group.kind == "window" and group.window:
-        reach, extra = min(group.window - 1 + in_flight_tokens, max_model_len), 1
-    elif group.kind == "chunked" and group.window:
-        reach = min(group.window + in_flight_tokens, max_model_len)
-    return -(-reach // group.block_size) + extra
+    reach, window = max_model_len, group.window
+    if group.kind == "window" and window:
+        return window_blocks(window, group.block_size, max_model_len, in_flight_tokens)
+    if group.kind == "chunked" and window:
+        reach = min(window + in_flight_tokens, max_model_len)
+    return -(-reach // group.block_size)
+
+
+def window_blocks(window: int, block_size: int, max_model_len: int, in_flight_tokens: int) -> int:
+    """Blocks that a window and the tokens in flight touch at worst: one more where they straddle.
+
+    The simulator's paged policy asks here too; it holds a request that is shorter than this to
+    the blocks of its own tokens.
+    """
+    reach = min(window - 1 + in_flight_tokens, max_model_len)
+    return -(-reach // block_size) + 1
 
 
 def layer_buckets(
