@@ -33,6 +33,7 @@ def cell_problems(
     tree: Mapping[str, Any], model: type[BaseModel], checks: Any
 ) -> Iterator[tuple[KeyPath, str]]:
     """What is wrong with cells and not with the experiment itself; each place and text once."""
+    checks = [_once(check) for check in checks]
     alone = _found(cell_tree(tree, {}), model, checks)
     told: set[tuple[KeyPath, str]] = set()
     for changes in islice(_written(tree), MOST_CHECKED):
@@ -62,6 +63,25 @@ def _absolute(path: KeyPath, value: Any, document: Document) -> Any:
     if not isinstance(value, str) or not value.lower().endswith(endings):
         return value
     return os.path.normpath(document.base / value)
+
+
+def _once(check: Any) -> Any:
+    """The check, asked once for trees that differ in numbers alone: it looks at names and files."""
+    known: dict[str, list[tuple[KeyPath, str]]] = {}
+
+    def asked(tree: Mapping[str, Any]) -> list[tuple[KeyPath, str]]:
+        key = repr(_without_numbers(tree))
+        if key not in known:
+            known[key] = list(check(tree))
+        return known[key]
+
+    return asked
+
+
+def _without_numbers(tree: Any) -> Any:
+    if isinstance(tree, Mapping):
+        return {key: _without_numbers(value) for key, value in tree.items()}
+    return None if isinstance(tree, int | float) else tree
 
 
 def _written(tree: Mapping[str, Any]) -> Iterator[tuple[Change, ...]]:
