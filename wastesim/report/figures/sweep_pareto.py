@@ -106,8 +106,11 @@ def _draw(
 
 def _named(best: Sequence[Point]) -> Sequence[Point]:
     """Not all: names would lie on each other."""
-    every = -(-len(best) // MOST_NAMES)
-    return best[::every]
+    kept: list[Point] = []
+    for point in best[:: -(-len(best) // MOST_NAMES)]:
+        if not kept or point.x > kept[-1].x * (1 + ALIKE) or point.y > kept[-1].y * (1 + ALIKE):
+            kept.append(point)
+    return kept
 
 
 def _wide(axes: Axes, values: Sequence[float]) -> None:
