@@ -7,11 +7,14 @@ from typing import Any
 
 from wastesim.report.comparison_parts import Part
 
-POLICIES = ("contiguous", "orca_pow2", "orca_oracle", "paged", "first_fit", "vattention", "realloc")
+PRESETS = ("contiguous", "orca_pow2", "orca_oracle", "paged", "first_fit", "vattention", "realloc")
+#: Blocks that are claimed ahead: most of a request's boxes are never written.
+OWN = {"pow2 blocks": {"claim": "pow2", "place": "blocks"}}
+POLICIES = (*PRESETS, *OWN)
 
 
 @cache
-def part(policy: str, num_requests: int = 60, rate: float | str = 4.0) -> Part:
+def part(policy: str, memory: str | None = None) -> Part:
     """One run of ShareGPT requests at a small server."""
     from wastesim.result import load_experiment, run_one
 
@@ -21,12 +24,13 @@ def part(policy: str, num_requests: int = 60, rate: float | str = 4.0) -> Part:
         "gpu": "l4-24gb",
         "workload": {
             "lengths": "sharegpt",
-            "num_requests": num_requests,
-            "request_rate": rate,
+            "num_requests": 60,
+            "request_rate": 4,
             "too_long": "reject",
         },
-        "server": {"policy": policy, "max_model_len": 2048},
+        "server": {"policy": OWN.get(policy, policy), "max_model_len": 2048},
         "decode": {"engine": "none"},
     }
+    tree["server"] |= {"kv_cache_memory_bytes": memory} if memory else {}
     result = run_one(load_experiment(tree))
     return Part(policy, result.records, result.summary)

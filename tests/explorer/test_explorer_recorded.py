@@ -75,6 +75,13 @@ def test_written_cells_of_the_boxes_are_the_ledger_s_step_by_step(policy: str) -
         assert written_at(found.held, grown, steps)[then].sum() == ticks["written"][at]
 
 
+def test_a_run_with_preemptions_says_what_is_approximate() -> None:
+    tree, _ = recorded([part("paged", memory="1 GiB")])
+    assert part("paged", memory="1 GiB").records.requests["preemptions"].any()
+    assert "paged: where requests were preempted" in " ".join(tree["notes"])
+    assert recorded([part("paged")])[0]["notes"] == []
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_merging_boxes_loses_no_cell(policy: str) -> None:
     records = part(policy).records

@@ -36,7 +36,7 @@ def steps_at(records: Records, t_s: Array) -> Array:
 def growth(records: Records, held: Holdings, request: Array, offset: Array) -> Growth:
     """When each box fills."""
     end = np.rint(steps_at(records, held.to_s))
-    reached = offset + held.last_written
+    reached = np.where(held.last_written > 0, offset + held.last_written, 0)
     full = end - (_most_of_stay(request, held.to_s, reached) - reached)
     return Growth(full - (held.last_written - held.first_written), full)
 

@@ -44,7 +44,11 @@ def recorded(parts: Sequence[Part]) -> tuple[dict[str, Any], list[Blob]]:
             }
         )
         blobs.append(blob)
-    limits = {"from_s": shown.from_s, "to_s": shown.to_s, "notes": _notes(shown)}
+    limits = {
+        "from_s": shown.from_s,
+        "to_s": shown.to_s,
+        "notes": [*_notes(shown), *_cut_short(told)],
+    }
     return {**limits, "runs": runs}, blobs
 
 
@@ -125,6 +129,17 @@ def _notes(shown: Stretch) -> list[str]:
         return shown.notes
     where = f"The map shows {shown.from_s:,.4g} s to {shown.to_s:,.4g} s; the curve below"
     return [f"{where} it, and every number of the run, are of all of it.", *shown.notes]
+
+
+def _cut_short(parts: Sequence[Part]) -> list[str]:
+    """Runs whose maps show written cells less than exactly."""
+    cut = [part.name for part in parts if part.records.requests["preemptions"].any()]
+    if not cut:
+        return []
+    return [
+        f"{', '.join(cut)}: where requests were preempted, the map shows about how far they had"
+        " come; the numbers above it are exact."
+    ]
 
 
 def headline(parts: Sequence[Part]) -> str:
