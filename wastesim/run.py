@@ -100,6 +100,8 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
 
         return run_varied(experiment, options, source, command)
     target = options.output or _default_folder(experiment.name, experiment.digest)
+    if experiment.study == "capacity":
+        return _run_capacity(experiment, options, target, source, command)
     runs = len(experiment.compare or [None])
     with ResultFolder(target, experiment.workload.num_requests, runs) as folder:
         if options.trace is None and not options.trace_ticks:
@@ -126,6 +128,21 @@ def _run_laboratory(
         command,
         quiet=options.quiet,
     )
+
+
+def _run_capacity(
+    experiment: Experiment,
+    options: argparse.Namespace,
+    target: Path,
+    source: str,
+    command: Sequence[str],
+) -> int:
+    """`study: capacity`: an answer by formula, and nothing that could be followed."""
+    from wastesim.capacity.study import run_capacity
+
+    if options.trace is not None or options.trace_ticks or options.verify:
+        raise ConfigError("--trace, --verify: follow a run, and a capacity study simulates nothing")
+    return run_capacity(experiment, target, source, command, quiet=options.quiet)
 
 
 def _simulate(experiment: Experiment, *, quiet: bool) -> Result | Comparison:

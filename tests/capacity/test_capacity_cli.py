@@ -55,6 +55,19 @@ def test_the_chapters_calculator(engine: str, ask: Any) -> None:
     assert round(found["request"]["tokens_beyond_weights"], -2) == 122_500
 
 
+def test_static_buffers_know_no_utilization(ask: Any) -> None:
+    """The chapter's program divides the whole card: 126, and 252 with an 8-bit cache."""
+    words = ["--model", "llama-3-8b", "--gpu-memory", "80 GiB", "--overhead", "2 GiB",
+             "--context", "4096", "--concurrency", "32", "--engine", "static"]  # fmt: skip
+    found = ask(*words)
+    assert found["kv"]["bytes_per_token"] == 131_072
+    assert found["request"]["asked_bytes"] == 16 * GIB
+    assert round(found["memory"]["weights_bytes"] / GIB, 2) == 14.96
+    assert found["capacity"]["full_length_requests"] == 126
+    int8 = ask(*words, "--kv-cache-dtype", "int8")
+    assert int8["capacity"]["full_length_requests"] == 252
+
+
 def test_int8_doubles_the_payload_and_scales_cost(ask: Any) -> None:
     assert ask(*CHAPTER, "--kv-cache-dtype", "int8")["capacity"]["full_length_requests"] == 252
     found = ask(*CHAPTER)["dtypes"]

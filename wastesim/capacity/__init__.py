@@ -7,6 +7,7 @@
 `lines`        the answer in words, term by term (`slot_lines`: llama.cpp's layouts)
 `table`        many models and contexts
 `expected`     with lengths: the concurrency of policies that have a closed form
+`study`        `study: capacity`: the same answer as a result folder
 `logs`         start-up lines of engines -> `LogFacts`
 `hypotheses`   which model, ranks, type and units a log fits
 `explain`      by what factor a hand formula is off, and its likely mistake

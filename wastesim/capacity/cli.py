@@ -11,9 +11,12 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wastesim.errors import ConfigError, WastesimError
+
+if TYPE_CHECKING:
+    from wastesim.capacity.question import Question
 
 #: What options are where neither the command line nor an experiment says anything.
 DEFAULTS: dict[str, Any] = {
@@ -114,7 +117,7 @@ def _run(options: argparse.Namespace) -> tuple[Any, list[str]]:
         from wastesim.studies.capacity import with_experiment
 
         options = with_experiment(options)
-    options = _with_defaults(options)
+    options = with_defaults(options)
     if options.from_log is not None:
         from wastesim.capacity.from_log import from_log
 
@@ -126,21 +129,31 @@ def _run(options: argparse.Namespace) -> tuple[Any, list[str]]:
     return _capacity(options)
 
 
-def _with_defaults(options: argparse.Namespace) -> argparse.Namespace:
+def with_defaults(options: argparse.Namespace) -> argparse.Namespace:
+    """Options that nobody gave have their defaults."""
     given = {key: value for key, value in vars(options).items() if value is not None}
     return argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
 
 
 def _capacity(options: argparse.Namespace) -> tuple[Any, list[str]]:
     from wastesim.capacity.asking import questions
-    from wastesim.capacity.lines import lines_of, tree_of
-    from wastesim.capacity.question import answer
     from wastesim.capacity.table import table_lines, table_tree
 
     asked = questions(options)
     if len(asked) > 1:
         return table_tree(asked), table_lines(asked)
-    found = answer(asked[0])
+    tree, lines = one_answer(asked[0], options)
+    if options.figure is not None:
+        lines += ["", *_draw(tree, options.figure)]
+    return tree, lines
+
+
+def one_answer(question: Question, options: argparse.Namespace) -> tuple[Any, list[str]]:
+    """The answer to one question, and with lengths what they make of it."""
+    from wastesim.capacity.lines import lines_of, tree_of
+    from wastesim.capacity.question import answer
+
+    found = answer(question)
     tree, lines = tree_of(found), lines_of(found)
     if options.lengths is not None:
         from wastesim.capacity.expected import expected, expected_lines
@@ -148,28 +161,16 @@ def _capacity(options: argparse.Namespace) -> tuple[Any, list[str]]:
         policies = expected(found, options.lengths, options.max_num_seqs, options.parallel)
         tree["lengths"] = policies.to_tree()
         lines += ["", *expected_lines(policies)]
-    if options.figure is not None:
-        lines += ["", *_draw(found, options.figure)]
     return tree, lines
 
 
-def _draw(found: Any, folder: Path) -> list[str]:
-    from wastesim.report.figures.capacity import Bars, capacity_picture
+def _draw(tree: Any, folder: Path) -> list[str]:
+    from wastesim.report.figures.capacity import pictures
     from wastesim.report.figures.render import draw
 
-    q, units = found.question, found.context_fit
-    bars = Bars(
-        model=q.model.name,
-        context=q.context,
-        card_bytes=q.card_bytes,
-        weights_bytes=found.weights_bytes,
-        overhead_bytes=q.overhead_bytes,
-        request_bytes=found.request_bytes,
-        most=units.full_length_requests,
-        asked=q.concurrency,
-    )
     try:
-        draw(capacity_picture(bars), folder)
+        for picture in pictures(tree):
+            draw(picture, folder)
     except OSError as error:
         raise ConfigError(f"'--figure' {folder} cannot be written ({error.strerror})") from None
     return [f"picture: {folder / 'capacity.png'} (and .svg)"]

@@ -22,6 +22,7 @@ import numpy as np
 
 from wastesim.capacity.question import Answer
 from wastesim.config.arrivals import WorkloadSpec
+from wastesim.config.lengths import Lengths as LengthsConfig
 from wastesim.errors import ConfigError
 from wastesim.report import closed_forms
 from wastesim.report.lengths import Lengths
@@ -57,12 +58,15 @@ class Expected:
         return asdict(self)
 
 
-def expected(found: Answer, workload: str, max_num_seqs: int, n_parallel: int) -> Expected:
+def expected(
+    found: Answer, workload: str | LengthsConfig, max_num_seqs: int, n_parallel: int
+) -> Expected:
     """The expectation for an answer's pool; InputError when the workload cannot be used."""
     lengths, q = draw_lengths(workload), found.question
+    name = workload if isinstance(workload, str) else "the experiment's lengths"
     cells = found.budget.capacity_cells
     block = q.engine.block_size if q.engine.unit == "block" else 16
-    return expected_of(workload, lengths, cells, q.max_model_len, block, max_num_seqs, n_parallel)
+    return expected_of(name, lengths, cells, q.max_model_len, block, max_num_seqs, n_parallel)
 
 
 def expected_of(
@@ -114,8 +118,8 @@ def _closed_forms(
     return found
 
 
-def draw_lengths(workload: str, blocks: int = _BLOCKS) -> Lengths:
-    """Lengths of a shipped workload, a workload file or a trace, always the same ones."""
+def draw_lengths(workload: str | LengthsConfig, blocks: int = _BLOCKS) -> Lengths:
+    """Lengths of a shipped workload, a file, a trace, or as described; always the same ones."""
     spec = WorkloadSpec.model_validate({"lengths": workload, "num_requests": 1})
     assert spec.lengths is not None  # it was just given
     source = open_lengths(spec.lengths, Path())

@@ -134,11 +134,11 @@ def _capacity_lines(found: Answer) -> list[str]:
     fit, q = found.fit, found.question
     unit, null = fit.engine.unit, fit.engine.null_blocks
     size = f" of {fit.engine.block_size} tokens" if unit == "block" else ""
-    less = f" - {null} null {unit}" if null else ""
+    units = f"({fit.units:,} - {null} null {unit})" if null else f"{fit.units:,}"
     return [
         f"{format_bytes(fit.available_bytes)} / {fit.unit_bytes:,} B = {fit.units:,} {unit}s{size}"
         f" ({fit.tokens:,} tokens)",
-        f"({fit.units:,}{less}) / {fit.units_per_request:,} {unit}s per request of"
+        f"{units} / {fit.units_per_request:,} {unit}s per request of"
         f" {q.max_model_len:,} = {fit.full_length_requests:,} requests"
         + (f", x {q.dp} replicas = {found.full_length_requests:,}" if q.dp > 1 else "")
         + f" ({fit.max_concurrency:.2f}x)",
@@ -150,8 +150,9 @@ def _capacity_lines(found: Answer) -> list[str]:
 
 def _asked_lines(found: Answer) -> list[str]:
     q, asked = found.question, found.asked_bytes
+    noun = "request" if q.concurrency == 1 else "requests"
     lines = [
-        f"{q.concurrency:,} requests of {q.context:,} tokens: {format_bytes(asked)} of cache,"
+        f"{q.concurrency:,} {noun} of {q.context:,} tokens: {format_bytes(asked)} of cache,"
         f" {format_percent(found.kv_share)} of weights and cache"
         f" ({format_bytes(asked + found.weights_bytes)}),"
         f" {format_percent(asked / q.card_bytes)} of the card;"

@@ -98,6 +98,7 @@ ENGINES: Mapping[str, Engine] = {
             "static",
             "static contiguous buffers of max_length",
             "slot",
+            share=1.0,
             says="buffers",
         ),
     )

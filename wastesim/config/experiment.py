@@ -52,7 +52,7 @@ class Experiment(DecodingRules):
     """What to simulate.  `model` and `gpu` are catalog names or inline descriptions."""
 
     name: str = "experiment"
-    study: Literal["allocation", "comparison"] = "allocation"
+    study: Literal["allocation", "comparison", "capacity"] = "allocation"
     seed: Annotated[int, BeforeValidator(whole), Field(ge=0)] = 0
     model: ModelChoice
     gpu: GpuChoice

@@ -1,4 +1,4 @@
-"""The report of a study of the cache laboratory: the answer, pictures, tables, how to reproduce.
+"""The report of a study without a server: the answer, pictures, tables, how to reproduce.
 
 Made from `summary.json` alone; each study says its words and pictures in a module of its own.
 """
@@ -37,6 +37,7 @@ class Words:
     grids: list[Grid]
     explanations: list[str]
     state: str = ""
+    arithmetic: str = ""  # shown as it is, line by line
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,15 @@ def answer(summary: dict[str, Any]) -> str:
 
 def _study(name: str) -> Any:
     """How a study puts its words, and its pictures."""
-    from wastesim.report import equivalence, quality
+    from wastesim.report import capacity, equivalence, quality
+    from wastesim.report.figures.capacity import pictures as of_capacity
     from wastesim.report.figures.equivalence import pictures as of_equivalence
     from wastesim.report.figures.quality import pictures as of_quality
 
     studies = {
         "quality": (quality.words, of_quality),
         "equivalence": (equivalence.words, of_equivalence),
+        "capacity": (capacity.words, of_capacity),
     }
     return studies[name]
 

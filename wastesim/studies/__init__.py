@@ -3,6 +3,7 @@
 ============== ==================================================================
 `allocation`   one run: a `Result`
 `comparison`   the same requests under several variants: a `Comparison` of Results
+`capacity`     nothing is simulated: `wastesim run` and `wastesim capacity` answer
 ============== ==================================================================
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wastesim.config import Experiment
+from wastesim.errors import ConfigError
 from wastesim.result import Result, load_experiment, run_one
 from wastesim.studies.comparison import Comparison, compare
 
@@ -32,6 +34,11 @@ def simulate(
     """
     if not isinstance(experiment, Experiment):
         experiment = load_experiment(experiment)
+    if experiment.study == "capacity":
+        raise ConfigError(
+            "'study' must be allocation or comparison to be simulated (got capacity): ask"
+            " `wastesim run` or `wastesim capacity`, or change it with --set study=allocation"
+        )
     if experiment.study == "comparison":
         return compare(experiment, observer)
     return run_one(experiment, observer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
 from wastesim.report.palette import light
@@ -33,6 +33,22 @@ class Bars:
     def shown(self) -> int:
         """Requests on the axis: beyond what fits, and beyond what was asked about."""
         return max(4, round(_BEYOND * self.most), round(1.1 * self.asked))
+
+
+def pictures(answer: dict[str, Any]) -> list[Picture]:
+    """The picture of an answer, from its numbers alone; requests are those of one replica."""
+    memory = answer["memory"]
+    bars = Bars(
+        model=answer["model"],
+        context=answer["context"],
+        card_bytes=memory["card_bytes"],
+        weights_bytes=memory["weights_bytes"],
+        overhead_bytes=memory["overhead_bytes"],
+        request_bytes=answer["request"]["bytes"],
+        most=answer["capacity"]["requests_of_context"] // answer["ranks"]["data"],
+        asked=answer["concurrency"],
+    )
+    return [capacity_picture(bars)]
 
 
 def capacity_picture(bars: Bars) -> Picture:
