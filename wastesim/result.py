@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from wastesim import metrics
 from wastesim.catalog import check_names, resolve_model
-from wastesim.catalog.hf_config import is_hf_config
+from wastesim.catalog.models import is_model_file
 from wastesim.config import Check, Experiment, Override, check_document, load_document
 from wastesim.config.cells import cell_problems, with_absolute_values
 from wastesim.config.compare import variant_problems, with_absolute_variants
@@ -70,8 +70,8 @@ def load_experiment(
 
 
 def _self_contained(model: str | ModelGeometry) -> str | ModelGeometry:
-    """What is saved and digested of a `config.json` is what it says, not where it was."""
-    return resolve_model(model) if isinstance(model, str) and is_hf_config(model) else model
+    """What is saved and digested of a model's file is what it says, not where it was."""
+    return resolve_model(model) if isinstance(model, str) and is_model_file(model) else model
 
 
 def run_one(experiment: Experiment, observer: Observer | None = None) -> Result:

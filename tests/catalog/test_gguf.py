@@ -15,6 +15,7 @@ from wastesim.catalog.layers import layer_kinds
 from wastesim.catalog.weights import weights_bytes
 from wastesim.config.hardware import ModelGeometry
 from wastesim.errors import ConfigError
+from wastesim.result import load_experiment
 
 gguf = pytest.importorskip("gguf")
 
@@ -47,6 +48,20 @@ def write(tmp_path: Path) -> Any:
         return path
 
     return file
+
+
+def test_an_experiment_takes_one_relative_to_its_file(write: Any, tmp_path: Path) -> None:
+    """And what is saved of it is the geometry, so that results run again without the file."""
+    written = write()
+    experiment = tmp_path / "e.yaml"
+    experiment.write_text(
+        "model: tiny.gguf\ngpu: a100-sxm-40gb\nserver: {max_model_len: 128}\n"
+        "workload: {lengths: sharegpt, num_requests: 2}\n"
+    )
+    assert load_experiment(experiment).model == read(written)
+    written.unlink()
+    with pytest.raises(ConfigError, match=r"e\.yaml:1:\d+: 'model' must be the GGUF file of a"):
+        load_experiment(experiment)
 
 
 def read(path: Path) -> ModelGeometry:

@@ -17,7 +17,7 @@ _ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".gz", ".parquet
 #: Names of models have slashes too, `meta-llama/Meta-Llama-3-8B`.
 NAME_OR_PATH_KEYS: dict[KeyPath, tuple[str, ...]] = {
     ("workload", "lengths"): ("/", *_ENDINGS),
-    ("model",): (".json",),
+    ("model",): (".json", ".gguf"),
     ("decode", "model"): (".gguf",),
 }
 
