@@ -9,6 +9,7 @@ from wastesim.allocation import Ask
 from wastesim.allocation.blocks import Blocks
 from wastesim.allocation.claims import Declared, Doubling, Hinted, KnownOnly
 from wastesim.allocation.protocol import Holding, Part
+from wastesim.catalog.groups import Group, blocks_per_request
 from wastesim.errors import AllocationError
 
 L = 64
@@ -175,6 +176,17 @@ class TestWindows:
         long = ask(0, prompt=40)
         assert self.policy(4 * 17).fits_whole(long)
         assert not self.policy(4 * 16).fits_whole(long)
+
+    @pytest.mark.parametrize(("window", "in_flight"), [(8, 0), (8, 16), (5, 3), (40, 64)])
+    def test_a_long_request_needs_what_the_calculator_says(
+        self, window: int, in_flight: int
+    ) -> None:
+        """One formula: a window group's worst case is that of `catalog.groups`."""
+        policy = paged(400, windows=(window,), max_in_flight_tokens=in_flight)
+        group = Group("window", 1, 4, 4, window)
+        worst = blocks_per_request(group, L, in_flight)
+        needed, _ = policy.needs_at_most(ask(0, prompt=L - 1), L)
+        assert needed == 4 * min(worst, L // 4)
 
     def test_a_single_window_slides_its_placement(self) -> None:
         policy = paged(windows=(8,), max_in_flight_tokens=16)
