@@ -17,7 +17,7 @@ define install
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-browser check bench models clean
+.PHONY: help setup run test test-browser check bench models gallery clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
