@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from wastesim import load_experiment, simulate
-from wastesim.capacity.expected import draw_lengths, expected_of
+from wastesim.capacity.expected import draw_lengths, expected_lines, expected_of
 from wastesim.errors import ConfigError
 from wastesim.report.lengths import Lengths, asked
 from wastesim.workload import workload_names
@@ -65,7 +65,7 @@ def test_slots_agree_with_simulations(name: str, policy: str) -> None:
 
 
 def agrees(name: str, policy: str, tolerance: float) -> None:
-    cells = int(300 * sample(name).at_most(LIMITS[name]).mean_context())
+    cells = int(300 * sample(name).cut_at(LIMITS[name]).mean_context())
     running, lengths = saturated(name, policy, cells, 4000)
     found = expected_of(name, lengths, cells, LIMITS[name], max_num_seqs=100_000)
     key = "paged (16)" if policy == "paged" else policy
@@ -92,10 +92,35 @@ def test_the_sample_has_the_means_of_the_workload() -> None:
     assert lengths.mean_context() == pytest.approx(459.19, rel=0.01)
 
 
-def test_requests_that_are_too_long_are_left_out_and_said() -> None:
-    found = expected_of("azure-code", sample("azure-code"), 100_000, 2048)
-    assert 0.3 < found.too_long_share < 0.5
-    assert found.max_num_seqs == 256
+def test_too_long_requests_are_served_as_each_scheduler_does_and_said() -> None:
+    """Rejected beside slots; cut at the limit where requests grow, where prompts leave room."""
+    lengths = Lengths(np.array([100, 900, 1000]), np.array([101, 201, 5]))
+    found = expected_of("three", lengths, 10_000, 1000)
+    assert found.too_long_share == pytest.approx(2 / 3)
+    assert found.written["contiguous"] == pytest.approx(150 / 1000)
+    live = (101 * 150 + 100 * (900 + 99 / 2)) / 201
+    assert found.live_tokens == pytest.approx(live)
+    assert found.concurrency["token"] == pytest.approx(10_000 / live)
+    said = "67 % are longer than 1,000 tokens: rejected where slots are reserved, cut there"
+    assert any(said in line for line in expected_lines(found))
+
+
+def test_every_request_runs_its_output_and_holds_its_tokens() -> None:
+    """The closed form's numerator and denominator, exactly, with preemptions and cut outputs."""
+    changes = [
+        "decode.engine=none", "output.records=none", "clock={kind: fixed, step_s: 1}",
+        "workload={lengths: deepseek-r1, num_requests: 60, request_rate: inf}",
+        "server={policy: token, max_model_len: 1500, max_num_seqs: 1000,"
+        f" max_num_batched_tokens: 1000000, kv_cache_memory_bytes: {8000 * CELL_BYTES}}}",
+    ]  # fmt: skip
+    base = {"model": "llama-3-8b", "gpu": "a100-sxm-80gb", "workload": {}, "server": {}}
+    records = simulate(load_experiment(base, changes)).records
+    rows, served = records.requests, asked(records).cut_at(1500)
+    assert rows["preemptions"].sum() > 0
+    assert (rows["truncated_tokens"] > 0).any()
+    assert records.ticks["running"].sum() == served.output.sum()
+    written = records.ticks["written"].sum() / served.output.sum()
+    assert written == pytest.approx(served.mean_context(), rel=1e-12)
 
 
 def test_a_limit_below_every_request_is_refused() -> None:

@@ -29,6 +29,12 @@ class Lengths(NamedTuple):
         kept = self.total <= max_model_len
         return Lengths(self.prompt[kept], self.output[kept])
 
+    def cut_at(self, max_model_len: int) -> Lengths:
+        """Those that a server of vLLM's rules serves, their outputs cut: P < L, O <= L - P."""
+        kept = self.prompt < max_model_len
+        room = max_model_len - self.prompt[kept]
+        return Lengths(self.prompt[kept], self.output[kept].clip(max=room))
+
 
 def asked(records: Records) -> Lengths:
     """Every request that arrived, with the output it asked for before any truncation."""
