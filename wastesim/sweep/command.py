@@ -36,16 +36,14 @@ def run_varied(
     if options.dry_run:
         _show(experiment, planned, options)
         return 0
-    folder = _folder(experiment, options)
-    with (
-        Store(folder, resume=options.resume) as store,
-        Progress(len(planned.tasks) if planned else None, quiet=options.quiet, noun="runs") as bar,
-    ):
+    total = len(planned.tasks) if planned else None
+    with Progress(total, quiet=options.quiet, noun="runs") as bar:
         where = place(options.executor, options.workers, bar)
-        run = Run(experiment, store, source, command, options)
         try:
-            _open(run, planned, where)
-            return _run(run, planned, where, bar)
+            with Store(_folder(experiment, options), resume=options.resume) as store:
+                run = Run(experiment, store, source, command, options)
+                _open(run, planned, where)
+                return _run(run, planned, where, bar)
         finally:
             where.close(at_once=bar.should_stop() or sys.exc_info()[0] is not None)
 
