@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from wastesim import Experiment, load_experiment
 from wastesim.config import dump_yaml
 from wastesim.config.yaml_reader import parse_yaml
+from wastesim.errors import ConfigError
 
 GOOD: dict[str, Any] = {
     "model": "llama-3-8b",
@@ -175,3 +176,16 @@ def test_an_experiment_is_checked_in_python_as_in_files() -> None:
         Experiment.model_validate(
             GOOD | {"decode": {"engine": "none"}, "clock": {"kind": "measured"}}
         )
+
+
+def test_windows_are_accounted_and_never_decoded() -> None:
+    """The transformer attends to every token: what a window gave back would be read."""
+    tree = {
+        "model": "llama-3-8b",
+        "gpu": "a100-sxm-40gb",
+        "workload": {"lengths": "sharegpt", "num_requests": 1},
+        "server": {"policy": "paged", "max_model_len": 64, "kv_groups": [None, 16]},
+    }
+    with pytest.raises(ConfigError, match=r"'server.kv_groups' with windows .* 'decode.engine'"):
+        load_experiment(tree)
+    load_experiment({**tree, "decode": {"engine": "none"}})

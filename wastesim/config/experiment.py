@@ -83,6 +83,15 @@ class Experiment(DecodingRules):
         return value
 
     @model_validator(mode="after")
+    def _windows_are_not_decoded(self) -> Experiment:
+        if self.decode.engine != "none" and self.server.kv_groups != (None,):
+            raise ValueError(
+                "'server.kv_groups' with windows can only be accounted, the decode attends to"
+                f" every token: set 'decode.engine' to none (got {self.decode.engine})"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _compares_something(self) -> Experiment:
         if self.study == "comparison" and self.compare is None:
             raise ValueError("'study' comparison needs 'compare': its variants")
