@@ -96,7 +96,7 @@ ENGINES: Mapping[str, Engine] = {
         ),
         Engine(
             "static",
-            "static contiguous buffers of max_length",
+            "a server of contiguous buffers",
             "slot",
             share=1.0,
             says="buffers",
