@@ -68,7 +68,7 @@ def number(found: Interval | None, name: str) -> str:
     """`22.5 ± 4.8`, in the unit of `metric(name)`; without an interval the number alone."""
     if found is None or found.estimate is None:
         return DASH
-    scale, half = metric(name).scale, found.half_width
+    scale, half = metric(name).scale, _half(found)
     return plain(found.estimate * scale) + (f" ± {_spread(half * scale)}" if half else "")
 
 
@@ -76,7 +76,7 @@ def difference(found: Interval | None, name: str) -> str:
     """`+3.1 ± 0.2`, and whether it may be luck: where its interval has 0."""
     if found is None or found.estimate is None:
         return ""
-    scale, half = metric(name).scale, found.half_width
+    scale, half = metric(name).scale, _half(found)
     sign = "+" if found.estimate > 0 else "−" if found.estimate < 0 else ""
     text = f"{sign}{plain(abs(found.estimate) * scale)}"
     if not half:
@@ -87,6 +87,12 @@ def difference(found: Interval | None, name: str) -> str:
 def plain(at: float) -> str:
     """Three digits, or whole from a hundred on."""
     return f"{at:,.0f}" if abs(at) >= 100 else f"{at:.3g}"
+
+
+def _half(found: Interval) -> float:
+    """Half the interval; 0 for none, or for what is only rounding."""
+    half = found.half_width or 0.0
+    return half if half > 1e-9 * abs(found.estimate or 0.0) else 0.0
 
 
 def _spread(half: float) -> str:
