@@ -13,7 +13,8 @@ where slots are reserved, cut at the limit where requests grow.  They are few an
 of deepseek-r1's are beyond 32,768 tokens, and leaving them out makes `live` 1.8 % smaller.
 
 Fragmentation, preemption and cells that the head of the queue cannot use are left out: growing
-policies run a little below this, the less the more requests memory holds (2 to 4 % at 100).
+policies run a little below this, the less the more requests memory holds (docs/capacity.md has
+measurements).
 """
 
 from __future__ import annotations
