@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.bench
 EXPERIMENT = """\
 model: llama-3-8b
 gpu: a100-sxm-40gb
-workload: {lengths: sharegpt, num_requests: 150, request_rate: 20}
+workload: {lengths: sharegpt, num_requests: 400, request_rate: 20}
 server: {policy: contiguous, max_model_len: 2048}
 decode: {engine: none}
 output: {figures: false}
@@ -33,17 +34,25 @@ sweep:
 def test_two_workers_are_nearly_twice_as_fast_as_one(tmp_path: Path) -> None:
     path = tmp_path / "many.yaml"
     path.write_text(EXPERIMENT)
-    serial = _run_s(path, tmp_path / "serial", "--executor", "serial")
-    parallel = _run_s(path, tmp_path / "parallel", "--workers", "2")
+    serial, work = _run_s(path, tmp_path / "serial", "--executor", "serial")
+    parallel, shared = _run_s(path, tmp_path / "parallel", "--workers", "2")
     print(f"\n200 cells: {serial:.1f} s, two workers {parallel:.1f} s, {serial / parallel:.2f} x")
-    assert (tmp_path / "serial/runs.csv").read_text() == (
-        tmp_path / "parallel/runs.csv"
-    ).read_text()
-    assert serial / parallel > 1.3  # 1.8 on a machine with nothing else to do
+    print(f"processor time {work:.1f} and {shared:.1f} s: alone at most {2 * work / shared:.2f} x")
+    one, other = ((tmp_path / name / "runs.csv").read_text() for name in ("serial", "parallel"))
+    assert one == other
+    assert 2 * work / shared > 1.6  # what starting workers and passing results costs
+    if os.getloadavg()[0] < (os.cpu_count() or 1) + 1:  # others leave no room for a second one
+        assert serial / parallel > 1.5
 
 
-def _run_s(path: Path, folder: Path, *words: str) -> float:
+def _run_s(path: Path, folder: Path, *words: str) -> tuple[float, float]:
+    """Seconds on the wall, and of processors over all processes."""
     command = [sys.executable, "-m", "wastesim.run", str(path), "--output", str(folder), "--quiet"]
-    began = time.perf_counter()
+    began, before = time.perf_counter(), _processor_s()
     subprocess.run([*command, *words], check=True)
-    return time.perf_counter() - began
+    return time.perf_counter() - began, _processor_s() - before
+
+
+def _processor_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
