@@ -109,7 +109,7 @@ def test_ticks_are_lines_when_they_are_asked_for(tmp_path: Path) -> None:
     assert [line for line in lines if "tick" in line or "nothing" in line] == [
         "0.000000 s tick of 1.000000 s: 1 of 1 running, 0 waiting; 2 prefill and 0 decode tokens;"
         " cells written 2, future 0, unused 4, padding 0, stranded 0, idle 0",
-        "1.000000 s nothing runs for 2.000000 s; 1 waiting",
+        "1.000000 s nothing runs for 2.000000 s; 0 waiting",
         "3.000000 s tick of 1.000000 s: 1 of 1 running, 0 waiting; 2 prefill and 0 decode tokens;"
         " cells written 2, future 0, unused 4, padding 0, stranded 0, idle 0",
     ]

@@ -70,6 +70,8 @@ def run_line(line: str) -> str:
 def _added(words: list[str]) -> list[str]:
     if "wastesim.run" not in words and words[2:4] != ["wastesim", "run"]:
         return []
+    if any(word.endswith(("equivalence.yaml", "quality.yaml")) for word in words):
+        return []  # no server, no requests
     account_only = any("decode.engine=none" in word or word == "study.yaml" for word in words)
     return [*([] if account_only else FEWER), *NO_FIGURES]
 
