@@ -15,7 +15,6 @@ from wastesim.config import Check, Experiment, Override, check_document, load_do
 from wastesim.config.cells import cell_problems, with_absolute_values
 from wastesim.config.compare import variant_problems, with_absolute_variants
 from wastesim.config.hardware import ModelGeometry
-from wastesim.config.statistics import Statistics
 from wastesim.config.yaml_reader import KeyPath
 from wastesim.records import Records
 from wastesim.window import within
@@ -104,14 +103,10 @@ class Result:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """What `summary.json` holds; keys are defined in docs/metrics.md and docs/statistics.md."""
-        return {**metrics.summarize(self.records), "statistics": self._statistics()}
+        from wastesim.statistics import of_wanted
 
-    def _statistics(self) -> dict[str, Any]:
-        from wastesim.statistics import Objectives, of_run
-
-        wanted = self.experiment.statistics or Statistics()
-        goodput = Objectives(**wanted.goodput.model_dump()) if wanted.goodput else None
-        return of_run(self.records, wanted.level, goodput)
+        found = of_wanted(self.records, self.experiment.statistics)
+        return {**metrics.summarize(self.records), "statistics": found}
 
     def requests(self) -> pd.DataFrame:
         """One row per request."""

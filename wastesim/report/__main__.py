@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from wastesim.errors import InputError, OutputError, WastesimError
-from wastesim.metrics import summarize
 from wastesim.records import Records
 from wastesim.report.comparison import write_comparison
 from wastesim.report.comparison_parts import Part
 from wastesim.report.comparison_terminal import print_comparison
-from wastesim.report.resolved import compared, read_resolved
+from wastesim.report.resolved import compared, read_resolved, summary_of
 from wastesim.report.terminal import print_summary
 from wastesim.report.write import write_report
 
@@ -52,8 +51,8 @@ def rebuild(folder: Path, *, figures: bool, quiet: bool) -> None:
         _rebuild_comparison(folder, figures=figures, quiet=quiet)
         return
     records = _records(folder)
-    summary = summarize(records)
     resolved, provenance = read_resolved(folder), _provenance(folder / "run.json")
+    summary = summary_of(records, resolved)
     try:
         warnings = write_report(
             records, summary, folder, resolved=resolved, provenance=provenance, figures=figures
@@ -77,7 +76,7 @@ def _rebuild_comparison(folder: Path, *, figures: bool, quiet: bool) -> None:
             continue
         rebuild(inner, figures=figures, quiet=True)
         records = _records(inner)
-        parts.append(Part(name, records, summarize(records)))
+        parts.append(Part(name, records, summary_of(records, read_resolved(inner))))
     warnings = write_comparison(
         parts, folder, missing=missing, resolved=resolved, provenance=provenance, figures=figures
     )

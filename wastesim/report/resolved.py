@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from wastesim.errors import ConfigError
+from wastesim.metrics import summarize
+from wastesim.records import Records
 
 
 def read_resolved(folder: Path) -> str:
@@ -30,6 +32,15 @@ def compared(resolved: str) -> dict[str, dict[str, Any]]:
     """The variants of a comparison and what each changes; none for any other text."""
     variants = _tree(resolved).get("compare")
     return dict(variants) if isinstance(variants, dict) else {}
+
+
+def summary_of(records: Records, resolved: str) -> dict[str, Any]:
+    """The summary that the run itself made, from its records and its resolved experiment."""
+    from wastesim.config.statistics import Statistics
+    from wastesim.statistics import of_wanted
+
+    wanted = Statistics.model_validate(_tree(resolved).get("statistics") or {})
+    return {**summarize(records), "statistics": of_wanted(records, wanted)}
 
 
 def named(resolved: str) -> str:

@@ -9,6 +9,7 @@ From records alone, with numpy and scipy.  Defined with symbols in docs/statisti
 `series`    a run's levels, events and requests, cut into batches
 `steadiness` the part of a run that is steady, whether it is, and whether it kept up
 `ofrun`     the `statistics` of `summary.json`
+`wanted`    the same, as an experiment asks for it
 =========== =====================================================================
 """
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 from wastesim.statistics.batches import of_series
 from wastesim.statistics.intervals import Interval, of_mean, of_paired, of_ratio
 from wastesim.statistics.ofrun import Objectives, good_share, of_run
+from wastesim.statistics.wanted import of_wanted
 from wastesim.statistics.warmup import Truncation, mser5
 
 __all__ = [
@@ -30,4 +32,5 @@ __all__ = [
     "of_ratio",
     "of_run",
     "of_series",
+    "of_wanted",
 ]
