@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wastesim.metrics import summarize
 from wastesim.records import Records
 from wastesim.report import write_report
+from wastesim.report.resolved import summary_of
 
 RESOLVED = "seed: 7\nserver:\n  kv_cache_dtype: float16\n"
 PROVENANCE = {
@@ -37,7 +37,7 @@ class Built(NamedTuple):
 
 def build(records: Records, folder: Path, *, figures: bool = False, **changes: Any) -> Built:
     """Write the report of some records."""
-    summary = summarize(records)
     words = {"resolved": RESOLVED, "provenance": PROVENANCE, **changes}
+    summary = summary_of(records, words["resolved"])
     warnings = write_report(records, summary, folder, figures=figures, **words)
     return Built(folder, records, summary, warnings)
