@@ -106,7 +106,7 @@ def test_tokens_after_a_preemption_count_too(toy) -> None:
 
 
 def test_a_run_that_ends_before_the_window_says_so(measured) -> None:
-    with pytest.raises(InputError, match="'measure.from_s' is 300 s, but the run ended at 11 s"):
+    with pytest.raises(InputError, match=r"'measure\.from_s' is 300 s, but the run ended at 11 s"):
         measured(300)
 
 
@@ -116,5 +116,7 @@ def test_a_run_that_ends_within_the_window_says_so(measured) -> None:
 
 
 def test_a_window_must_end_after_it_begins(measured) -> None:
-    with pytest.raises(ConfigError, match="'measure.until_s' must be > measure.from_s, which is 4"):
+    with pytest.raises(
+        ConfigError, match=r"'measure\.until_s' must be > measure\.from_s, which is 4"
+    ):
         measured(4, 4)
