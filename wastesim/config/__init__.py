@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from wastesim.config.experiment import Experiment
-from wastesim.config.load import Check, Override, check_document, load_document
+from wastesim.config.load import Override, check_document, load_document
+from wastesim.config.validation import Check
 from wastesim.config.yaml_reader import Document, dump_yaml, read_yaml
 
 __all__ = [

@@ -16,7 +16,7 @@ from wastesim.config.search import KEY as SEARCH
 from wastesim.config.search import Search
 from wastesim.config.sweep import KEY as SWEEP
 from wastesim.config.sweep import Change, Sweep, written_cells
-from wastesim.config.validation import describe, problems_of
+from wastesim.config.validation import texts_of
 from wastesim.config.yaml_reader import Document, KeyPath
 
 #: Cells looked at before anything runs; in larger sweeps the others tell when they run.
@@ -34,11 +34,11 @@ def cell_problems(
 ) -> Iterator[tuple[KeyPath, str]]:
     """What is wrong with cells and not with the experiment itself; each place and text once."""
     checks = [_once(check) for check in checks]
-    alone = _found(cell_tree(tree, {}), model, checks)
+    alone = texts_of(cell_tree(tree, {}), model, checks)
     told: set[tuple[KeyPath, str]] = set()
     for changes in islice(_written(tree), MOST_CHECKED):
         values = {change.key: change.value for change in changes}
-        for path, text in _found(cell_tree(tree, values), model, checks).items():
+        for path, text in texts_of(cell_tree(tree, values), model, checks).items():
             place = _place(changes, path)
             if alone.get(path) != text and (place, text) not in told:
                 told.add((place, text))
@@ -106,21 +106,3 @@ def _place(changes: tuple[Change, ...], path: KeyPath) -> KeyPath:
         if dotted == change.key or inside:
             return change.place
     return changes[0].place if changes else path
-
-
-def _found(tree: dict[str, Any], model: type[BaseModel], checks: Any) -> dict[KeyPath, str]:
-    """Every problem of one experiment by its key."""
-    from pathlib import Path
-
-    document = Document(tree, "", Path())
-    texts: dict[KeyPath, str] = {}
-    try:
-        model.model_validate(tree)
-    except ValidationError as error:
-        found = problems_of(error, document, (), model)
-        texts = {path: problem.message for path, problem in found.items()}
-    for check in checks:
-        for path, text in check(tree):
-            must = text.startswith("must")
-            texts.setdefault(path, describe(path, text, document.value(path)) if must else text)
-    return texts

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator
 
 from wastesim.config.paths import replaced, with_absolute_paths
-from wastesim.config.validation import describe, problems_of
+from wastesim.config.validation import texts_of
 from wastesim.config.yaml_reader import Document, KeyPath
 
 KEY = "compare"
@@ -116,26 +115,11 @@ def variant_problems(
         variants = _read(tree[KEY]) if KEY in tree else {}
     except ValueError:
         return  # told where `compare` itself is checked
-    alone = _found({key: value for key, value in tree.items() if key != KEY}, model, checks)
+    alone = texts_of({key: value for key, value in tree.items() if key != KEY}, model, checks)
     for name, changes in variants.items():
-        for path, text in _found(variant_tree(tree, name, changes), model, checks).items():
+        for path, text in texts_of(variant_tree(tree, name, changes), model, checks).items():
             if alone.get(path) != text:
                 yield _place(tree[KEY], name, path), f"in variant '{name}', {text}"
-
-
-def _found(tree: dict[str, Any], model: type[BaseModel], checks: Any) -> dict[KeyPath, str]:
-    document = Document(tree, "", Path())
-    texts: dict[KeyPath, str] = {}
-    try:
-        model.model_validate(tree)
-    except ValidationError as error:
-        found = problems_of(error, document, (), model)
-        texts = {path: problem.message for path, problem in found.items()}
-    for check in checks:
-        for path, text in check(tree):
-            must = text.startswith("must")
-            texts.setdefault(path, describe(path, text, document.value(path)) if must else text)
-    return texts
 
 
 def _place(written: Any, name: str, path: KeyPath) -> KeyPath:

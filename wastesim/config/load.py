@@ -6,7 +6,7 @@ look at the plain tree, so that every mistake is still reported in one go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,9 @@ from wastesim.config.experiment import Experiment
 from wastesim.config.extends import KEY as EXTENDS
 from wastesim.config.extends import extended
 from wastesim.config.paths import replaced, with_absolute_paths
-from wastesim.config.validation import describe, dotted, in_file_order, problems_of
+from wastesim.config.validation import Check, describe, dotted, in_file_order, problems_of
 from wastesim.config.yaml_reader import Document, KeyPath, parse_value, read_yaml
 from wastesim.errors import ConfigError, Problem
-
-#: Looks at a plain tree and yields what is wrong with it: (key path, message).
-Check = Callable[[Mapping[str, Any]], Iterable[tuple[KeyPath, str]]]
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ValidationError
@@ -14,6 +15,8 @@ from wastesim.config.yaml_reader import Document, KeyPath
 from wastesim.errors import ConfigError, Problem
 
 Model = TypeVar("Model", bound=BaseModel)
+#: Looks at a plain tree and yields what is wrong with it: (key path, message).
+Check = Callable[[Mapping[str, Any]], Iterable[tuple[KeyPath, str]]]
 
 
 def validate(model: type[Model], document: Document, at: KeyPath = ()) -> Model:
@@ -24,6 +27,24 @@ def validate(model: type[Model], document: Document, at: KeyPath = ()) -> Model:
     except ValidationError as error:
         found = problems_of(error, document, at, model)
         raise ConfigError(in_file_order(found.values(), document)) from None
+
+
+def texts_of(
+    tree: dict[str, Any], model: type[BaseModel], checks: Iterable[Check]
+) -> dict[KeyPath, str]:
+    """What the model and the checks find wrong with a plain tree: a message per key."""
+    document = Document(tree, "", Path())
+    texts: dict[KeyPath, str] = {}
+    try:
+        model.model_validate(tree)
+    except ValidationError as error:
+        found = problems_of(error, document, (), model)
+        texts = {path: problem.message for path, problem in found.items()}
+    for check in checks:
+        for path, text in check(tree):
+            must = text.startswith("must")
+            texts.setdefault(path, describe(path, text, document.value(path)) if must else text)
+    return texts
 
 
 def problems_of(
