@@ -48,3 +48,20 @@ def test_chunks_of_ticks_are_joined_in_order(ticks: int) -> None:
     records = recorder.finish(Facts(*["x"] * 7, *[1] * 5, "x", 1.0, 1.0, 1))
     assert records.ticks["t_s"].tolist() == [float(k) for k in range(ticks)]
     assert records.ticks["flop"].dtype == np.int64
+
+
+def test_columns_and_rows_mix_in_the_order_in_which_they_come() -> None:
+    recorder, moment = Recorder(), 0
+    for rows in (1, 3, 8191, 1, 20_000, 5):
+        moments = np.arange(moment, moment + rows)
+        moment += rows
+        if rows < 5:
+            for k in moments.tolist():
+                recorder.tick(TickRow(*[k] * len(TickRow._fields)))
+        else:
+            recorder.ticks(dict.fromkeys(TickRow._fields, moments))
+    assert recorder.tick_rows == moment
+    records = recorder.finish(Facts(*["x"] * 7, *[1] * 5, "x", 1.0, 1.0, 1))
+    for name in TickRow._fields:
+        np.testing.assert_array_equal(records.ticks[name], np.arange(moment), err_msg=name)
+        assert records.ticks[name].dtype == (np.float64 if name.endswith("_s") else np.int64)
