@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wastesim.request import Request
-from wastesim.workload.pairs import Floats, Pairs
+from wastesim.workload.pairs import Floats, Ints, Pairs
+
+
+class Block(NamedTuple):
+    """Requests in columns: ids `first`, `first + 1`, ...; `max_tokens` None: nothing declared."""
+
+    first: int
+    arrival_s: Floats
+    prompt: Ints
+    output: Ints
+    max_tokens: Ints | None
 
 
 @dataclass(eq=False)
@@ -33,13 +44,19 @@ class Workload:
 
     def requests(self) -> Iterator[Request]:
         """Requests with ids 0, 1, ...; `counts` starts afresh."""
+        for block in self.blocks():
+            yield from _requests(block)
+
+    def blocks(self) -> Iterator[Block]:
+        """The same requests in columns; `counts` starts afresh."""
         self.counts.clear()
         self.counts.update(self.source_counts)
         first = 0
         for pairs, times in zip(self.pairs(), self.times(), strict=False):
             size = self._size(first, len(pairs))
             self._count(pairs, size)
-            yield from _requests(first, pairs, times, size)
+            limits = None if pairs.max_tokens is None else pairs.max_tokens[:size]
+            yield Block(first, times[:size], pairs.prompt[:size], pairs.output[:size], limits)
             first += size
             if first == self.num_requests:
                 return
@@ -59,13 +76,10 @@ class Workload:
         return f"{many}: {self.title}"
 
 
-def _requests(first: int, pairs: Pairs, times: Floats, size: int) -> Iterator[Request]:
+def _requests(block: Block) -> Iterator[Request]:
     """Requests of one block, in plain Python numbers."""
-    declared = pairs.max_tokens
-    limits = [None] * size if declared is None else declared[:size].tolist()
-    columns = zip(
-        times[:size].tolist(), pairs.prompt[:size].tolist(), pairs.output[:size].tolist(),
-        limits, strict=True,
-    )  # fmt: skip
-    for number, (time, prompt, output, limit) in enumerate(columns, start=first):
+    times, declared = block.arrival_s.tolist(), block.max_tokens
+    limits = [None] * len(times) if declared is None else declared.tolist()
+    columns = zip(times, block.prompt.tolist(), block.output.tolist(), limits, strict=True)
+    for number, (time, prompt, output, limit) in enumerate(columns, start=block.first):
         yield Request(number, time, prompt, output, limit)
