@@ -11,7 +11,6 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from wastesim.engine import Observer
-from wastesim.records import RequestRow, TickRow
 
 REDRAW_S = 0.1
 
@@ -54,17 +53,14 @@ class Progress(Observer):
             self._bar.update(self._task, completed=self._ended)
             self._bar.stop()
 
-    def tick(self, row: TickRow) -> None:
+    def passed(self, now_s: float, running: int, waiting: int, ended: int) -> None:
         """Redraw now and then."""
+        if self._noun == "requests":
+            self._ended = ended
         if self._bar is not None and monotonic() - self._drawn_s > REDRAW_S:
             self._drawn_s = monotonic()
-            words = f"{row.running} running, {row.waiting} waiting, t = {row.t_s:,.1f} s"
+            words = f"{running} running, {waiting} waiting, t = {now_s:,.1f} s"
             self._bar.update(self._task, completed=self._ended, state=words)
-
-    def request(self, row: RequestRow) -> None:
-        """One more has ended."""
-        if self._noun == "requests":
-            self._ended += 1
 
     def told(self, name: str, done: int) -> None:
         """So many are done, the latest of that name."""

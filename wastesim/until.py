@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from wastesim.engine import Observer
 from wastesim.engine.observer import Happening
 from wastesim.records import RequestRow, TickRow
@@ -12,18 +14,27 @@ class Until(Observer):
     """Asks for the end after the tick that reaches `until_s`; `reached` says whether it did."""
 
     def __init__(self, until_s: float | None, observer: Observer | None = None) -> None:
-        self._until_s = until_s
         self._others = observer or Observer()
+        self.until_s = min(math.inf if until_s is None else until_s, self._others.until_s)
         self.reached = False
+
+    @property
+    def wants_ticks(self) -> bool:
+        """If the others do."""
+        return self._others.wants_ticks
 
     def happened(self, what: Happening, t_s: float, request: Request, cells: int) -> None:
         """Pass on."""
         self._others.happened(what, t_s, request, cells)
 
     def tick(self, row: TickRow) -> None:
-        """Look at the time."""
+        """Pass on."""
         self._others.tick(row)
-        if self._until_s is not None and row.t_s + row.dt_s >= self._until_s:
+
+    def passed(self, now_s: float, running: int, waiting: int, ended: int) -> None:
+        """Look at the time."""
+        self._others.passed(now_s, running, waiting, ended)
+        if now_s >= self.until_s:
             self.reached = True
 
     def request(self, row: RequestRow) -> None:

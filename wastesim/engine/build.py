@@ -105,8 +105,14 @@ def scheduler(experiment: Experiment, memory: Memory, block: int) -> Scheduler:
         return Static(memory, server.max_num_seqs, server.token_budget)
     if server.scheduling == "orca":
         return Orca(memory, server.max_num_seqs, server.token_budget)
-    units = server.num_gpu_blocks_override or memory.policy.capacity_cells // block
-    rules = VllmRules(
+    return Vllm(memory, vllm_rules(experiment, memory.policy.capacity_cells, block))
+
+
+def vllm_rules(experiment: Experiment, capacity_cells: int, block: int) -> VllmRules:
+    """The options of vLLM's scheduler; the watermark is a share of the pool's blocks."""
+    server = experiment.server
+    units = server.num_gpu_blocks_override or capacity_cells // block
+    return VllmRules(
         max_num_seqs=server.max_num_seqs,
         max_num_batched_tokens=server.token_budget or 0,
         enable_chunked_prefill=server.enable_chunked_prefill,
@@ -115,7 +121,6 @@ def scheduler(experiment: Experiment, memory: Memory, block: int) -> Scheduler:
         scheduler_reserve_full_isl=server.scheduler_reserve_full_isl,
         by_priority=bool(experiment.clients.priorities),
     )
-    return Vllm(memory, rules)
 
 
 def door(experiment: Experiment, memory: Policy) -> Door:

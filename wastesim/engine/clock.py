@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from fractions import Fraction
 from typing import Protocol
 
 from wastesim.engine.clock_table import PICO, StepTable
@@ -35,21 +36,21 @@ class FixedClock:
     kind = "fixed"
 
     def __init__(self, step_s: float) -> None:
-        self._step_s = step_s
-        self._k = 0
+        self.step_s = step_s
+        self.k = 0
 
     def start(self, now_s: float) -> float:
         """The first grid point at or after `now_s`."""
-        k = math.floor(now_s / self._step_s)
-        while k * self._step_s < now_s:  # the quotient may be rounded either way
+        k = math.floor(now_s / self.step_s)
+        while k * self.step_s < now_s:  # the quotient may be rounded either way
             k += 1
-        self._k = max(k, self._k)
-        return self._k * self._step_s
+        self.k = max(k, self.k)
+        return self.k * self.step_s
 
     def after(self, cost: Cost, wall_s: float) -> float:
         """The next grid point."""
-        self._k += 1
-        return self._k * self._step_s
+        self.k += 1
+        return self.k * self.step_s
 
     def explain(self) -> str:
         """Where times come from."""
@@ -72,9 +73,10 @@ class RooflineClock:
         overhead_s: float = 0.0,
         explanation: str = "times come from a roofline",
     ) -> None:
-        self._bytes_per_s = bytes_per_s
-        self._flop_per_s = flop_per_s
-        self._overhead_s = overhead_s
+        self.bytes_per_s = bytes_per_s
+        self.flop_per_s = flop_per_s
+        self.overhead_s = overhead_s
+        self.byte_weight, self.flop_weight = weights(bytes_per_s, flop_per_s)
         self._explanation = explanation
         self.start(0.0)
 
@@ -86,17 +88,25 @@ class RooflineClock:
 
     def after(self, cost: Cost, wall_s: float) -> float:
         """Whichever of memory and arithmetic takes longer."""
-        if cost.moved_bytes * self._flop_per_s >= cost.flop * self._bytes_per_s:
+        if cost.moved_bytes * self.byte_weight >= cost.flop * self.flop_weight:
             self._bytes += cost.moved_bytes
         else:
             self._flop += cost.flop
         self._ticks += 1
-        spent_s = self._bytes / self._bytes_per_s + self._flop / self._flop_per_s
-        return self._base_s + spent_s + self._ticks * self._overhead_s
+        spent_s = self._bytes / self.bytes_per_s + self._flop / self.flop_per_s
+        return self._base_s + spent_s + self._ticks * self.overhead_s
 
     def explain(self) -> str:
         """Where times come from."""
         return self._explanation
+
+
+def weights(bytes_per_s: float, flop_per_s: float) -> tuple[int, int]:
+    """Integers w, v with bytes / bytes_per_s >= flop / flop_per_s if and only if
+    bytes w >= flop v: which of the two takes longer is decided without rounding.
+    """
+    ratio = Fraction(flop_per_s) / Fraction(bytes_per_s)
+    return ratio.numerator, ratio.denominator
 
 
 class TableClock:

@@ -16,7 +16,7 @@ class Register:
     def __init__(self, recorder: Recorder, observer: Observer) -> None:
         self._recorder = recorder
         self._observer = observer
-        self.submitted = 0
+        self.submitted = self._ended = 0
 
     def arrived(self, request: Request) -> None:
         """A request knocks."""
@@ -34,10 +34,11 @@ class Register:
         """A client sees the first token."""
         self._observer.happened("first_token", now_s, sequence.request, _cells(sequence))
 
-    def tick(self, row: TickRow) -> None:
-        """A tick is over."""
+    def tick(self, row: TickRow, now_s: float) -> None:
+        """A tick is over, or time in which nothing ran."""
         self._recorder.tick(row)
         self._observer.tick(row)
+        self._observer.passed(now_s, row.running - row.finished, row.waiting, self._ended)
 
     def rejected(self, request: Request, reason: str) -> None:
         """A request was refused at the door."""
@@ -56,6 +57,7 @@ class Register:
         self._request(request_row(sequence, status, reason, now_s, tick))
 
     def _request(self, row: RequestRow) -> None:
+        self._ended += 1
         self._recorder.request(row)
         self._observer.request(row)
 

@@ -24,9 +24,10 @@ from wastesim.engine.memory import Memory
 from wastesim.engine.observer import Observer
 from wastesim.engine.queues import Queues
 from wastesim.engine.register import Register
-from wastesim.engine.scheduler import Plan, Refusal, Scheduler
+from wastesim.engine.scheduler import Plan, Scheduler
 from wastesim.engine.simtime import SimTime
 from wastesim.engine.snapshot import idle_row, tick_row
+from wastesim.engine.stall import stall_message
 from wastesim.engine.stopwatch import Stopwatch
 from wastesim.request import Request
 
@@ -63,6 +64,16 @@ class Server:
         self._room: simpy.Event | None = None
         self._limit = 0
         self._idle_since_s: float | None = None
+
+    @property
+    def copied_tokens(self) -> int:
+        """Stored tokens that had to move."""
+        return self.parts.memory.copied_tokens
+
+    @property
+    def double_residency_peak_cells(self) -> int:
+        """The most that was held while something moved."""
+        return self.parts.memory.double_residency_peak_cells
 
     def run(self) -> Generator[simpy.Event, None, None]:
         """The main loop: sleep while nobody is there, else tick."""
@@ -101,7 +112,9 @@ class Server:
             finished = self.delivery.deliver(tokens, ends_s)
         self.ticks += 1
         reserved = self.parts.memory.reserved_cells
-        self.parts.register.tick(row._replace(finished=finished, reserved_end=reserved))
+        self.parts.register.tick(
+            row._replace(finished=finished, reserved_end=reserved), self.env.now
+        )
         if self._calls_for_more():
             yield self.env.at(self.env.now)  # who is sent now arrives before the next tick
         if self.queues.empty():
@@ -130,9 +143,12 @@ class Server:
         row = tick_row(
             self.env.now, ends_s - self.env.now, plan, Cost(0, 0), self.queues, self.parts.memory
         )
-        self.parts.register.tick(row)
+        self.parts.register.tick(row, ends_s)
         if until_s is None:
-            self.stopped_because = self._stall_message(plan.refusal)
+            head = self.queues.waiting.head()
+            self.stopped_because = stall_message(
+                self.parts.memory.policy, head.ask(), head.final_stored, plan.refusal
+            )
         else:
             yield self.env.at(ends_s)
 
@@ -175,7 +191,8 @@ class Server:
         since_s, self._idle_since_s = self._idle_since_s, None
         if since_s is not None and starts_s > since_s:
             capacity_cells = self.parts.memory.policy.capacity_cells
-            self.parts.register.tick(idle_row(since_s, starts_s - since_s, capacity_cells))
+            row = idle_row(since_s, starts_s - since_s, capacity_cells)
+            self.parts.register.tick(row, starts_s)
 
     def _calls_for_more(self) -> bool:
         """In a closed loop, whoever waits outside may come when somebody has ended."""
@@ -191,12 +208,3 @@ class Server:
     def _wake_up(self) -> None:
         if self._wake is not None and not self._wake.triggered:
             self._wake.succeed()
-
-    def _stall_message(self, refusal: Refusal) -> str:
-        head, policy = self.queues.waiting.head(), self.parts.memory.policy
-        needed, most = policy.needs_at_most(head.ask(), head.final_stored)
-        return (
-            f"nothing runs, and request {head.request_id} at the head of the queue can never be"
-            f" served: refused for {refusal.value}, it needs {needed} cells in the end and an"
-            f" empty pool can give {most}"
-        )

@@ -12,6 +12,8 @@ from wastesim.engine.counting import Counter, NoCounter, ThreeWays
 from wastesim.engine.decoding import Decoding, NoDecode
 from wastesim.engine.decorate import decorated, hint_for
 from wastesim.engine.hindsight import Hindsight
+from wastesim.engine.leap import LeapServer, leap_server, why_not
+from wastesim.engine.leap.build import Outfit
 from wastesim.engine.memory import Memory
 from wastesim.engine.observer import Observer
 from wastesim.engine.register import Register
@@ -40,22 +42,49 @@ class _Assembly:
     parts: Parts
 
 
-def run(experiment: Experiment, observer: Observer | None = None) -> Records:
+def run(experiment: Experiment, observer: Observer | None = None, *, leap: bool = True) -> Records:
     """Simulate `experiment` to its end, or until the observer says stop.
 
-    Raises ConfigError or InputError for an experiment that cannot run and CountMismatch when the
-    counts of written memory differ.
+    Where nothing has to be looked at tick by tick the engine leaps; without `leap` it never does,
+    and the records are the same.  Raises ConfigError or InputError for an experiment that cannot
+    run and CountMismatch when the counts of written memory differ.
     """
     streams = Streams(experiment.seed)
     assembly = _assemble(experiment, streams, observer or Observer())
     env = SimTime()
-    server = Server(env, assembly.parts, build.queues(experiment))
-    hint = hint_for(experiment.server.policy, streams)
-    requests = decorated(iter(assembly.workload.requests()), experiment.clients, hint, streams)
-    arrivals = Arrivals(env, requests, server, assembly.workload.closed_loop)
-    env.process(arrivals.run())
+    leaps = leap and why_not(experiment, assembly.workload, assembly.parts.observer) is None
+    server = _leaping(env, assembly, streams) if leaps else _ticking(env, assembly, streams)
     env.run(until=env.process(server.run()))
     return assembly.recorder.finish(_facts(assembly, server))
+
+
+def _ticking(env: SimTime, assembly: _Assembly, streams: Streams) -> Server:
+    """A server that goes tick by tick, and a process that brings requests to it."""
+    experiment, workload = assembly.experiment, assembly.workload
+    server = Server(env, assembly.parts, build.queues(experiment))
+    hint = hint_for(experiment.server.policy, streams)
+    requests = decorated(workload.requests(), experiment.clients, hint, streams)
+    env.process(Arrivals(env, requests, server, workload.closed_loop).run())
+    return server
+
+
+def _leaping(env: SimTime, assembly: _Assembly, streams: Streams) -> LeapServer:
+    """A server that leaps from one happening to the next."""
+    experiment, parts, hardware = assembly.experiment, assembly.parts, assembly.hardware
+    policy = parts.memory.policy
+    vllm = build.vllm_rules(experiment, policy.capacity_cells, hardware.block_cells)
+    outfit = Outfit(
+        policy=policy,
+        block_cells=hardware.block_cells,
+        door=parts.door,
+        clock=parts.clock,
+        cost=parts.cost,
+        recorder=assembly.recorder,
+        spans=assembly.spans,
+        observer=parts.observer,
+        vllm=vllm if experiment.server.scheduling == "vllm" else None,
+    )
+    return leap_server(env, experiment, assembly.workload, streams, outfit)
 
 
 def _assemble(experiment: Experiment, streams: Streams, observer: Observer) -> _Assembly:
@@ -95,7 +124,7 @@ def _decoding(experiment: Experiment, decoder: Decoder | None) -> tuple[Decoding
     return (Verifying(decoder) if experiment.decode.verify else decoder), counter
 
 
-def _facts(assembly: _Assembly, server: Server) -> Facts:
+def _facts(assembly: _Assembly, server: Server | LeapServer) -> Facts:
     experiment, hardware, parts = assembly.experiment, assembly.hardware, assembly.parts
     memory = parts.memory
     ceiling, reason = build.ceiling(memory.policy, experiment.server.max_num_seqs)
@@ -117,8 +146,8 @@ def _facts(assembly: _Assembly, server: Server) -> Facts:
         peak_flop_per_s=hardware.gpu.flops_per_s,
         weights_bytes=hardware.budget.weights_bytes,
         block_cells=hardware.block_cells,
-        copied_tokens=memory.copied_tokens,
-        double_residency_peak_cells=memory.double_residency_peak_cells,
+        copied_tokens=server.copied_tokens,
+        double_residency_peak_cells=server.double_residency_peak_cells,
         explanations=[
             *build.explanations(experiment, hardware, parts.clock),
             *_left_out(assembly.spans),
@@ -145,7 +174,7 @@ def _workload_facts(workload: Workload) -> dict[str, Any]:
     }
 
 
-def _decode_facts(assembly: _Assembly, server: Server) -> dict[str, Any]:
+def _decode_facts(assembly: _Assembly, server: Server | LeapServer) -> dict[str, Any]:
     decoding = assembly.parts.decoding
     facts: dict[str, Any] = {
         "engine": "numpy" if assembly.decoder else "none",

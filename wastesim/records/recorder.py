@@ -30,6 +30,10 @@ class Recorder:
         """A request has ended, one way or another."""
         self._requests.append(row)
 
+    def requests(self, columns: Mapping[str, Array]) -> None:
+        """Many requests have ended: a column per field of RequestRow."""
+        self._requests.extend(columns)
+
     def tick(self, row: TickRow) -> None:
         """A tick's snapshot."""
         self._ticks.append(row)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from wastesim.engine import Observer
 from wastesim.errors import WastesimError
-from wastesim.records import RequestRow
 from wastesim.sweep.plan import Task
 
 PIECE_S = 1.0
@@ -66,9 +65,9 @@ class _Watch(Observer):
         """Since it began."""
         return perf_counter() - self._began
 
-    def request(self, row: RequestRow) -> None:
-        """One more has ended."""
-        self.ended += 1
+    def passed(self, now_s: float, running: int, waiting: int, ended: int) -> None:
+        """So many have ended."""
+        self.ended = ended
 
     def should_stop(self) -> bool:
         """After the piece."""

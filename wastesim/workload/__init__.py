@@ -9,10 +9,11 @@ from wastesim.workload.build import build_workload
 from wastesim.workload.check import check_workload
 from wastesim.workload.describe import Description, describe_trace
 from wastesim.workload.library import workload_names
-from wastesim.workload.stream import Workload
+from wastesim.workload.stream import Block, Workload
 from wastesim.workload.traces import Trace, read_trace
 
 __all__ = [
+    "Block",
     "Description",
     "Trace",
     "Workload",

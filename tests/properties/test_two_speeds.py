@@ -1,0 +1,146 @@
+"""Two speeds, one truth: leaping gives the rows that ticking gives, to the last cell and bit."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from wastesim import load_experiment
+from wastesim.config import Experiment
+from wastesim.config.policy import PRESETS, VALID
+from wastesim.engine import Observer, run
+from wastesim.engine.leap import why_not
+from wastesim.records import Records
+from wastesim.rng import Streams
+from wastesim.workload import build_workload
+
+MODEL = {"layers": 1, "hidden": 8, "q_heads": 1, "kv_heads": 1, "head_dim": 1, "params": 1000}
+#: Prompts are bound by arithmetic, decoding by memory until many contexts are long.
+GPU = {"memory": "1 GiB", "bandwidth": "20 kB/s", "flops": "25 kFLOP/s"}
+EFFORT = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+GROWING = ("predicted", "prompt", "doubling")
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> dict[str, Any] | str:
+    """A preset, or any valid pair with small sizes; paged ones twice as often."""
+    name = draw(st.sampled_from(["paged", "token", *PRESETS, None, None]))
+    if name not in (None, "vattention"):
+        return name
+    place = draw(st.sampled_from([*sorted(VALID), "blocks"]))
+    pair: dict[str, Any] = {"place": place, "claim": draw(st.sampled_from(VALID[place]))}
+    if place == "blocks":
+        pair["block_size"] = draw(st.integers(1, 20))
+    if place == "pages":
+        pair["page_size"] = f"{2 * draw(st.integers(1, 20))} B"
+    if place == "buddy":
+        pair["granule_tokens"] = draw(st.integers(1, 20))
+    if place == "divided":
+        pair["n_parallel"] = draw(st.integers(1, 6))
+    if pair["claim"] == "doubling":
+        pair["start_tokens"] = draw(st.integers(1, 30))
+    return pair
+
+
+@st.composite
+def experiments(draw: st.DrawFn) -> dict[str, Any]:
+    """Small pools and short limits, so that all that can happen does."""
+    policy = draw(policies())
+    claim = PRESETS[policy].claim if isinstance(policy, str) else policy["claim"]
+    scheduler = draw(st.sampled_from(["vllm"] if claim in GROWING else ["orca", "vllm", "static"]))
+    seqs, limit = draw(st.integers(1, 9)), draw(st.integers(8, 60))
+    server: dict[str, Any] = {
+        "policy": policy,
+        "scheduler": scheduler,
+        "max_model_len": limit,
+        "kv_cache_memory_bytes": 4 * draw(st.integers(1, 200)),
+        "max_num_seqs": seqs,
+        "block_size": draw(st.integers(1, 16)),
+        "refuse_impossible": draw(st.sampled_from([True, True, False])),
+    }
+    if scheduler == "vllm":
+        server |= {
+            "max_num_batched_tokens": seqs + draw(st.integers(0, 70)),
+            "watermark": draw(st.sampled_from([0.0, 0.05])),
+            "scheduler_reserve_full_isl": draw(st.booleans()),
+            "enable_chunked_prefill": draw(st.sampled_from([True, True, False])),
+        }
+    elif draw(st.booleans()):
+        server["max_num_batched_tokens"] = draw(st.integers(1, 60))
+    lengths = {
+        name: {"kind": "uniform", "low": 1, "high": draw(st.integers(1, 40))}
+        for name in ("prompt", "output")
+    }
+    workload: dict[str, Any] = {
+        "lengths": lengths,
+        "num_requests": draw(st.integers(1, 30)),
+        "request_rate": draw(st.sampled_from([0.05, 0.2, 2.0, float("inf")])),
+        "too_long": draw(st.sampled_from([None, "reject", "truncate"])),
+    }
+    if draw(st.booleans()):
+        workload["max_tokens"] = {"kind": "uniform", "low": 1, "high": 40}
+    overhead = draw(st.sampled_from([0, 0.37]))
+    clock = draw(
+        st.sampled_from(
+            [{"kind": "fixed", "step_s": 0.7}, {"kind": "roofline", "overhead_s": overhead}]
+        )
+    )
+    return {
+        "seed": draw(st.integers(0, 999)),
+        "model": MODEL,
+        "gpu": GPU,
+        "workload": workload,
+        "server": server,
+        "decode": {"engine": "none"},
+        "clock": clock,
+        "output": {"records": draw(st.sampled_from(["full", "none"])), "figures": False},
+    }
+
+
+class Stop(Observer):
+    """Ends a run at a simulated time."""
+
+    def __init__(self, until_s: float) -> None:
+        self.until_s = until_s
+        self._now_s = 0.0
+
+    def passed(self, now_s: float, running: int, waiting: int, ended: int) -> None:
+        self._now_s = now_s
+
+    def should_stop(self) -> bool:
+        return self._now_s >= self.until_s
+
+
+def leaps(experiment: Experiment) -> bool:
+    workload = build_workload(experiment.workload, Streams(experiment.seed))
+    return why_not(experiment, workload, Observer()) is None
+
+
+def assert_equal(ticked: Records, leapt: Records) -> None:
+    for table in ("requests", "ticks", "spans"):
+        columns, others = getattr(ticked, table), getattr(leapt, table)
+        for name, column in columns.items():
+            np.testing.assert_array_equal(column, others[name], f"{table}.{name}")
+            assert column.dtype == others[name].dtype
+    assert ticked.facts == leapt.facts
+
+
+@EFFORT
+@given(tree=experiments())
+def test_leaps_and_ticks_leave_the_same_rows(tree: dict[str, Any]) -> None:
+    experiment = load_experiment(copy.deepcopy(tree))
+    assert leaps(experiment)
+    assert_equal(run(experiment, leap=False), run(experiment))
+
+
+@EFFORT
+@given(tree=experiments(), until_s=st.floats(0.1, 300))
+def test_a_run_that_is_stopped_is_stopped_at_the_same_tick(
+    tree: dict[str, Any], until_s: float
+) -> None:
+    experiment = load_experiment(copy.deepcopy(tree))
+    assert_equal(run(experiment, Stop(until_s), leap=False), run(experiment, Stop(until_s)))

@@ -1,0 +1,207 @@
+"""Paged blocks as numbers: every job takes a block whenever its last one is full.
+
+Jobs that decode are kept by the tick in which they need one, modulo the block size: in tick t all
+of bucket ``t mod B`` take a block, and the same ones again B ticks later.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+
+from wastesim.engine.leap.job import Job
+from wastesim.engine.leap.pool import Preempt
+from wastesim.records import Array
+
+#: Above every number of a tick: keys are ``bucket * _TICKS + tick``.
+_TICKS = 1 << 44
+
+
+class BlockPool:
+    """Counts of blocks of `block_cells`; what each tick took is told by `by_tick`."""
+
+    def __init__(self, num_blocks: int, block_cells: int) -> None:
+        self._size = block_cells
+        self._num_blocks = self._free = num_blocks
+        self.unused = self.padding = 0
+        self.copied_tokens = self.double_residency_peak_cells = 0
+        self._buckets: list[dict[Job, None]] = [{} for _ in range(block_cells)]
+        self._counts = [0] * block_cells
+        self._decoding = 0
+        self._log = _Log(block_cells)
+
+    @property
+    def reserved(self) -> int:
+        """Cells of blocks that are held."""
+        return (self._num_blocks - self._free) * self._size
+
+    def fits_whole(self, job: Job, spare_cells: int) -> bool:
+        """Whether blocks for all known tokens are free."""
+        return self._blocks(job.known) + self._blocks(spare_cells) <= self._free
+
+    def fits(self, job: Job, tokens: int, spare_cells: int = 0) -> bool:
+        """Whether blocks for the next tokens are free."""
+        return self._blocks(tokens) + self._blocks(spare_cells) <= self._free
+
+    def admit(self, job: Job, tokens: int, tick: int, now_s: float) -> None:
+        """Blocks for the next tokens."""
+        job.pad, job.pad_tick = -job.final % self._size, -1
+        job.held = 0
+        self._take(job, tokens, tick)
+
+    def make_room(self, job: Job, tokens: int, tick: int, now_s: float) -> bool:
+        """Blocks that are missing."""
+        if self._blocks(tokens) - job.held // self._size > self._free:
+            return False
+        self._take(job, tokens, tick)
+        return True
+
+    def joined(self, job: Job, tick: int) -> None:
+        """With s stored it needs a block s mod B ticks before a multiple of B is passed."""
+        size = self._size
+        stored = job.final - (job.end - tick)
+        job.bucket = bucket = (tick + 1 - stored) % size
+        self._buckets[bucket][job] = None
+        self._counts[bucket] += 1
+        self._decoding += 1
+        self._log.joins.append(bucket * _TICKS + tick + 1)
+        if job.pad and job.pad_tick < 0:
+            last_begins = (job.final - 1) // size * size
+            job.pad_tick = tick + 1 + last_begins - stored
+            self._log.pads.extend((job.pad_tick, job.pad))
+
+    def serve(self, tick: int, now_s: float, preempt: Preempt) -> None:
+        """A block for each of the bucket; the oldest first when there are not enough."""
+        bucket = tick % self._size
+        need = self._counts[bucket]
+        if need <= self._free:
+            self._free -= need
+            return
+        for job in list(self._buckets[bucket]):
+            if job.end < 0:
+                continue  # it was preempted meanwhile
+            while not self._free:
+                if preempt() is job:
+                    return
+            self._free -= 1
+
+    def ahead(self, tick: int, most: int) -> int:
+        """As long as there are blocks."""
+        if most <= 0 or self._need(tick, most) <= self._free:
+            return most
+        size, left = self._size, self._free
+        rounds = left // self._decoding
+        left -= rounds * self._decoding
+        ticks = rounds * size
+        while (need := self._counts[(tick + 1 + ticks) % size]) <= left:
+            left -= need
+            ticks += 1
+        return ticks
+
+    def passed(self, tick: int, ticks: int) -> None:
+        """They took what they needed."""
+        self._free -= self._need(tick, ticks)
+
+    def evict(self, job: Job, tick: int, now_s: float) -> None:
+        """In the tick it was to be served in, it is not."""
+        stored = job.stored
+        if job.end >= 0:
+            stored = job.final - (job.end - tick) - 1
+            self._leave(job, tick)
+        self._free += self._blocks(stored)
+        if job.pad_tick >= 0:
+            self._log.pads.extend((max(tick, job.pad_tick), -job.pad))
+
+    def release(self, job: Job, tick: int, now_s: float) -> None:
+        """All its blocks, with the last one's padding."""
+        self._leave(job, tick + 1)
+        blocks = self._blocks(job.final)
+        job.held = blocks * self._size
+        self._free += blocks
+        if job.pad:
+            self._log.pads.extend((tick + 1, -job.pad))
+
+    def held(self, job: Job, stored: int) -> int:
+        """Blocks that it cannot do without."""
+        return self._blocks(stored) * self._size
+
+    def by_tick(self, begin: int, end: int) -> tuple[Array, Array] | None:
+        """Cells that buckets took, and padding of last blocks."""
+        taken, padding = self._log.read(begin, end)
+        return taken * self._size, padding
+
+    def fragmentation(self) -> tuple[int, int]:
+        """Any free block will do."""
+        return -1, -1
+
+    def _take(self, job: Job, tokens: int, tick: int) -> None:
+        blocks = self._blocks(tokens)
+        self._free -= blocks - job.held // self._size
+        job.held = blocks * self._size
+        if job.pad and job.pad_tick < 0 and job.held > job.final:
+            job.pad_tick = tick
+            self._log.pads.extend((tick, job.pad))
+
+    def _leave(self, job: Job, tick: int) -> None:
+        """From `tick` on it needs no more blocks."""
+        bucket = job.bucket
+        del self._buckets[bucket][job]
+        self._counts[bucket] -= 1
+        self._decoding -= 1
+        self._log.leaves.append(bucket * _TICKS + tick)
+
+    def _need(self, tick: int, ticks: int) -> int:
+        """Blocks that are taken in the `ticks` after `tick`."""
+        rounds, rest = divmod(ticks, self._size)
+        begin = (tick + 1) % self._size
+        end, counts = begin + rest, self._counts
+        part = sum(counts[begin:end])
+        if end > self._size:
+            part += sum(counts[: end - self._size])
+        return rounds * self._decoding + part
+
+    def _blocks(self, cells: int) -> int:
+        return -(-cells // self._size)
+
+
+class _Log:
+    """Who joined and left which bucket when, and when padding came and went."""
+
+    def __init__(self, buckets: int) -> None:
+        self.joins, self.leaves, self.pads = array("q"), array("q"), array("q")
+        self._members = np.zeros(buckets, dtype=np.int64)
+        self._padding = 0
+
+    def read(self, begin: int, end: int) -> tuple[Array, Array]:
+        """Members of each tick's bucket, and padding, over ``[begin, end)``; then forget them."""
+        ticks = np.arange(begin, end)
+        bucket = ticks % len(self._members)
+        members = self._members[bucket]
+        joins, leaves = _sorted(self.joins), _sorted(self.leaves)
+        for keys, sign in ((joins, 1), (leaves, -1)):
+            upto = np.searchsorted(keys, bucket * _TICKS + ticks, side="right")
+            members = members + sign * (upto - np.searchsorted(keys, bucket * _TICKS))
+        self.joins, self.leaves = self._settle(joins, 1, end), self._settle(leaves, -1, end)
+        return members, self._read_padding(begin, end)
+
+    def _settle(self, keys: Array, sign: int, end: int) -> array[int]:
+        """Count what came before `end`; the rest is kept."""
+        before = keys % _TICKS < end
+        buckets = keys[before] // _TICKS
+        self._members += sign * np.bincount(buckets, minlength=len(self._members))
+        return array("q", keys[~before].tobytes())
+
+    def _read_padding(self, begin: int, end: int) -> Array:
+        pads = np.frombuffer(self.pads, dtype=np.int64).reshape(-1, 2)
+        now = pads[:, 0] < end
+        changes = np.zeros(end - begin, dtype=np.int64)
+        np.add.at(changes, np.maximum(pads[now, 0] - begin, 0), pads[now, 1])
+        padding: Array = self._padding + np.cumsum(changes)
+        self._padding += int(pads[now, 1].sum())
+        self.pads = array("q", pads[~now].tobytes())
+        return padding
+
+
+def _sorted(keys: array[int]) -> Array:
+    return np.sort(np.frombuffer(keys, dtype=np.int64))

@@ -1,0 +1,126 @@
+"""When a run can leap, and the parts of a server that does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wastesim.allocation import Policy
+from wastesim.config import Experiment
+from wastesim.config.policy import ForeignPolicy
+from wastesim.engine.clock import Clock
+from wastesim.engine.cost import CostModel
+from wastesim.engine.decorate import hint_for
+from wastesim.engine.door import Door
+from wastesim.engine.leap.blocks import BlockPool
+from wastesim.engine.leap.clocks import leaping
+from wastesim.engine.leap.gate import Gate
+from wastesim.engine.leap.line import Line
+from wastesim.engine.leap.placed import PlacedPool
+from wastesim.engine.leap.pool import LeapPool
+from wastesim.engine.leap.rules import LeapOrca, LeapRules, LeapVllm
+from wastesim.engine.leap.running import Running
+from wastesim.engine.leap.server import LeapParts, LeapServer
+from wastesim.engine.observer import Observer
+from wastesim.engine.simtime import SimTime
+from wastesim.engine.spanlog import SpanLog
+from wastesim.engine.vllm import VllmRules
+from wastesim.records import Recorder
+from wastesim.rng import Streams
+from wastesim.workload import Workload
+
+
+def why_not(experiment: Experiment, workload: Workload, observer: Observer) -> str | None:
+    """What each tick must be looked at for; None when the run can leap."""
+    server, clients = experiment.server, experiment.clients
+    budget = server.token_budget
+    reasons = {
+        "the decode runs every tick": experiment.decode.engine != "none",
+        "tokens are in flight while the next tick is planned": server.async_scheduling,
+        "windows slide": any(window is not None for window in server.kv_groups),
+        "there is more than one KV group": len(server.kv_groups) != 1,
+        "requests are served by priority": bool(clients.priorities),
+        "clients give up": clients.timeout_s is not None or clients.cancel_share > 0,
+        "the clock interpolates each tick's time": experiment.clock.kind == "table",
+        "prefills are cut by a threshold": server.long_prefill_token_threshold > 0,
+        "a tick's tokens may be too few for all that run": server.scheduling == "vllm"
+        and budget is not None
+        and server.max_num_seqs > budget,
+        "arrivals wait for completions": workload.closed_loop is not None,
+        "a request that is too long is an error": experiment.workload.too_long == "error",
+        "somebody looks at every tick": observer.wants_ticks,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+@dataclass(frozen=True)
+class Outfit:
+    """What a leaping server shares with one that ticks."""
+
+    policy: Policy
+    block_cells: int
+    door: Door
+    clock: Clock
+    cost: CostModel
+    recorder: Recorder
+    spans: SpanLog
+    observer: Observer
+    vllm: VllmRules | None
+
+
+def leap_server(
+    env: SimTime, experiment: Experiment, workload: Workload, streams: Streams, outfit: Outfit
+) -> LeapServer:
+    """A server for a run that can leap; its arrivals are in its line."""
+    config, policy = experiment.server.policy, outfit.policy
+    claim = None if isinstance(config, ForeignPolicy) else config.claim
+    hint = hint_for(config, streams) if claim in ("oracle", "pow2", "predicted") else None
+    gate = Gate(outfit.door, policy, known=claim is not None, hint=hint)
+    line, running = Line(gate.admit(workload.blocks())), Running()
+    pool = _pool(experiment, outfit)
+    clock = leaping(outfit.clock)
+    assert clock is not None  # `why_not` has looked
+    return LeapServer(
+        env,
+        LeapParts(
+            line=line,
+            running=running,
+            pool=pool,
+            rules=_rules(experiment, line, running, pool, outfit.vllm),
+            clock=clock,
+            cost=outfit.cost,
+            recorder=outfit.recorder,
+            observer=outfit.observer,
+            policy=policy,
+            spans=outfit.spans,
+        ),
+    )
+
+
+def _pool(experiment: Experiment, outfit: Outfit) -> LeapPool:
+    """Numbers of blocks are enough where nobody wants to see which they are."""
+    config = experiment.server.policy
+    by_block = not isinstance(config, ForeignPolicy) and config.claim == "prompt"
+    if by_block and not outfit.spans.active:  # blocks and pages are all that goes with it
+        num_blocks = outfit.policy.capacity_cells // outfit.block_cells
+        return BlockPool(num_blocks, outfit.block_cells)
+    return PlacedPool(outfit.policy, outfit.spans)
+
+
+def _rules(
+    experiment: Experiment,
+    line: Line,
+    running: Running,
+    pool: LeapPool,
+    vllm: VllmRules | None,
+) -> LeapRules:
+    if vllm is not None:
+        return LeapVllm(line, running, pool, vllm)
+    server = experiment.server
+    return LeapOrca(
+        line,
+        running,
+        pool,
+        server.max_num_seqs,
+        server.token_budget,
+        batches=server.scheduling == "static",
+    )

@@ -1,0 +1,262 @@
+"""Times of many ticks at once: what `Clock.after` would say, tick by tick, in closed form.
+
+A *stretch* is a row of ticks between two happenings.  Its first tick may compute prompts; from
+the second on every running request stores one token more, so that bytes and FLOP rise evenly::
+
+    bytes:  b0, b1, b1 + db, b1 + 2 db, ...        FLOP:  f0, f1, f1 + df, f1 + 2 df, ...
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from wastesim.engine.clock import Clock, FixedClock, RooflineClock
+from wastesim.records import Array
+
+#: No tick: the roofline's bound does not change within a stretch.
+NEVER = 1 << 60
+#: Integers beyond this are added up as Python's own.
+_MOST = 1 << 62
+
+
+class Costs(NamedTuple):
+    """Bytes and FLOP of a stretch, as above."""
+
+    b0: int
+    f0: int
+    b1: int
+    f1: int
+    db: int
+    df: int
+
+
+class LeapClock(Protocol):
+    """`begin` a stretch, ask how long it may be, `commit` to a number of ticks."""
+
+    def start(self, now_s: float) -> float:
+        """As `Clock.start`."""
+
+    def begin(self, costs: Costs) -> None:
+        """The ticks from now on would cost so much."""
+
+    def end(self, ticks: int) -> float:
+        """When the stretch ends if it has so many ticks."""
+
+    def until(self, limit_s: float, most: int) -> int:
+        """The fewest ticks, 1 to `most`, after which it is `limit_s` or later; else `most`."""
+
+    def commit(self, ticks: int) -> None:
+        """So many ticks it was."""
+
+    def sleep(self) -> None:
+        """A row without a tick: what `columns` says of it means nothing."""
+
+    def columns(self, ticks: Array, row: Array, k: Array) -> tuple[Array, Array]:
+        """Begin and length of every tick since the last call; `k` is its place in stretch `row`."""
+
+
+def leaping(clock: Clock) -> LeapClock | None:
+    """The same clock for many ticks at once; None where each tick must be looked at."""
+    if isinstance(clock, FixedClock):
+        return FixedLeaps(clock)
+    return RooflineLeaps(clock) if isinstance(clock, RooflineClock) else None
+
+
+class FixedLeaps:
+    """The grid ``k * step_s``."""
+
+    def __init__(self, clock: FixedClock) -> None:
+        self._clock = clock
+        self._step_s = clock.step_s
+        self._k = 0
+        self._firsts = array("q")
+
+    def start(self, now_s: float) -> float:
+        """The first grid point at or after `now_s`."""
+        starts_s = self._clock.start(now_s)
+        self._k = self._clock.k
+        return starts_s
+
+    def begin(self, costs: Costs) -> None:
+        """Whatever it costs."""
+
+    def end(self, ticks: int) -> float:
+        """So many grid points later."""
+        return (self._k + ticks) * self._step_s
+
+    def until(self, limit_s: float, most: int) -> int:
+        """The first grid point at or after `limit_s`."""
+        if self.end(most) < limit_s:
+            return most
+        ticks = max(1, min(most, int(limit_s / self._step_s) - self._k))
+        return _settle(self, ticks, limit_s, most)
+
+    def commit(self, ticks: int) -> None:
+        """Move on."""
+        self._firsts.append(self._k)
+        self._k += ticks
+        self._clock.k = self._k
+
+    def sleep(self) -> None:
+        """Any point will do."""
+        self._firsts.append(self._k)
+
+    def columns(self, ticks: Array, row: Array, k: Array) -> tuple[Array, Array]:
+        """Products, as the clock has them."""
+        points = np.frombuffer(self._firsts, dtype=np.int64)[row] + k
+        self._firsts = array("q")
+        t_s: Array = points * self._step_s
+        return t_s, (points + 1) * self._step_s - t_s
+
+
+class RooflineLeaps:
+    """Totals of bytes and FLOP, each over the ticks that it binds, converted once."""
+
+    def __init__(self, clock: RooflineClock) -> None:
+        self._bytes_per_s, self._flop_per_s = clock.bytes_per_s, clock.flop_per_s
+        self._overhead_s = clock.overhead_s
+        self._byte_weight, self._flop_weight = clock.byte_weight, clock.flop_weight
+        self._costs = Costs(0, 0, 0, 0, 0, 0)
+        self._first_by_bytes = self._next_by_bytes = True
+        self._switch = NEVER
+        self._stretches = array("q")
+        self._bases = array("d")
+        self._bytes_before: list[int] = []
+        self._flop_before: list[int] = []
+        self.start(0.0)
+
+    def start(self, now_s: float) -> float:
+        """Begin at once."""
+        self._base_s = now_s
+        self._bytes = self._flop = self._ticks = 0
+        return now_s
+
+    def begin(self, costs: Costs) -> None:
+        """Find which of memory and arithmetic binds each tick; it changes once at most."""
+        self._costs = costs
+        b0, f0, b1, f1, db, df = costs
+        w, v = self._byte_weight, self._flop_weight
+        self._first_by_bytes = b0 * w >= f0 * v
+        lead, step = b1 * w - f1 * v, db * w - df * v  # of bytes over FLOP: tick 1, and each more
+        self._next_by_bytes = lead >= 0
+        self._switch = NEVER
+        if lead >= 0 > step:
+            self._switch = 2 + lead // -step  # the first tick whose lead is negative
+        elif lead < 0 < step:
+            self._switch = 1 - lead // step  # the first tick whose lead is not
+
+    def end(self, ticks: int) -> float:
+        """As the clock computes it."""
+        moved, flop = self._spent(ticks)
+        spent_s = moved / self._bytes_per_s + flop / self._flop_per_s
+        return self._base_s + spent_s + (self._ticks + ticks) * self._overhead_s
+
+    def until(self, limit_s: float, most: int) -> int:
+        """From a first guess, which is nearly right: ticks get longer but slowly."""
+        begins_s, first_s = self.end(0), self.end(1)
+        if first_s >= limit_s or most == 1:
+            return 1
+        ends_s = self.end(most)
+        if ends_s < limit_s:
+            return most
+        low, high = 1, most  # end(low) < limit_s <= end(high)
+        mean_s = (ends_s - first_s) / (most - 1) or first_s - begins_s
+        guess = 1 + int((limit_s - first_s) / mean_s) if mean_s else most
+        while high - low > 1:
+            guess = min(max(guess, low + 1), high - 1)
+            reached_s = self.end(guess)
+            if reached_s < limit_s:
+                low = guess
+            else:
+                high = guess
+            rest_s = limit_s - self.end(low)
+            per_tick_s = self.end(low + 1) - self.end(low)
+            guess = low + int(rest_s / per_tick_s) if per_tick_s else (low + high) // 2
+        return high
+
+    def commit(self, ticks: int) -> None:
+        """Add the stretch to the totals."""
+        moved, flop = self._spent(ticks)
+        by_bytes = self._first_by_bytes, self._next_by_bytes
+        self._stretches.extend((*self._costs, *by_bytes, self._switch, self._ticks))
+        self._bases.append(self._base_s)
+        self._bytes_before.append(self._bytes)
+        self._flop_before.append(self._flop)
+        self._bytes, self._flop = moved, flop
+        self._ticks += ticks
+
+    def sleep(self) -> None:
+        """A stretch without costs, which is not counted."""
+        self._stretches.extend([0] * 10)
+        self._bases.append(0.0)
+        self._bytes_before.append(0)
+        self._flop_before.append(0)
+
+    def columns(self, ticks: Array, row: Array, k: Array) -> tuple[Array, Array]:
+        """Running sums within each stretch, on top of the totals before it."""
+        b0, f0, b1, f1, db, df, first, later, switch, before = (
+            np.frombuffer(self._stretches, dtype=np.int64).reshape(len(ticks), 10)[row].T
+        )
+        by_bytes = np.where(k == 0, first, (k < switch) == (later == 1)) == 1
+        moved = np.where(by_bytes, np.where(k == 0, b0, b1 + db * (k - 1)), 0)
+        flop = np.where(by_bytes, 0, np.where(k == 0, f0, f1 + df * (k - 1)))
+        base_s = np.frombuffer(self._bases)[row]
+        spent = (
+            _totals(self._bytes_before, ticks, row, moved),
+            _totals(self._flop_before, ticks, row, flop),
+        )
+
+        def times(totals: tuple[Array, Array], count: Array) -> Array:
+            spent_s = totals[0] / self._bytes_per_s + totals[1] / self._flop_per_s
+            found: Array = base_s + spent_s.astype(np.float64) + count * self._overhead_s
+            return found
+
+        t_s = times((spent[0] - moved, spent[1] - flop), before + k)
+        ends_s = times(spent, before + k + 1)
+        self._stretches, self._bases = array("q"), array("d")
+        self._bytes_before, self._flop_before = [], []
+        return t_s, ends_s - t_s
+
+    def _spent(self, ticks: int) -> tuple[int, int]:
+        """Totals after so many ticks."""
+        moved, flop = self._bytes, self._flop
+        if not ticks:
+            return moved, flop
+        b0, f0, b1, f1, db, df = self._costs
+        if self._first_by_bytes:
+            moved += b0
+        else:
+            flop += f0
+        before, after = min(ticks, self._switch), ticks
+        for begin, end, by_bytes in ((1, before, True), (before, after, False)):
+            count = end - begin
+            if count <= 0:
+                continue
+            half = (begin + end - 3) * count  # twice the sum of k - 1 over begin <= k < end
+            if by_bytes == self._next_by_bytes:
+                moved += count * b1 + db * half // 2
+            else:
+                flop += count * f1 + df * half // 2
+        return moved, flop
+
+
+def _settle(clock: FixedLeaps, ticks: int, limit_s: float, most: int) -> int:
+    """Quotients may be rounded either way."""
+    while ticks > 1 and clock.end(ticks - 1) >= limit_s:
+        ticks -= 1
+    while ticks < most and clock.end(ticks) < limit_s:
+        ticks += 1
+    return ticks
+
+
+def _totals(before: list[int], ticks: Array, row: Array, amounts: Array) -> Array:
+    """`amounts` added up within each stretch, on top of what was before; exact."""
+    sums = np.cumsum(amounts)
+    firsts = np.cumsum(ticks) - ticks
+    within = sums - (sums[firsts] - amounts[firsts])[row]
+    kind = np.int64 if max(before, default=0) < _MOST else object
+    total: Array = np.array(before, dtype=kind)[row] + within
+    return total

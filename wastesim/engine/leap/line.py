@@ -1,0 +1,115 @@
+"""Who has come and waits: first come first served, in blocks of columns.
+
+A run that is overloaded has millions waiting: they stay numbers in numpy's arrays until it is
+their turn.  `Line` is an open loop, where everybody comes at a time of their own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator
+from itertools import starmap
+from math import inf
+
+import numpy as np
+
+from wastesim.engine.leap.gate import Admitted
+from wastesim.engine.leap.job import Entry, Job
+from wastesim.records import Array, RequestRow
+
+
+class Line:
+    """Arrivals at the tail, preempted ones back at the front."""
+
+    def __init__(self, blocks: Iterator[Admitted]) -> None:
+        self._blocks = blocks
+        self._ahead: deque[Admitted] = deque()  # come at least in part, handed out not at all
+        self._entries: Iterator[Entry] = iter(())  # of the block that is handed out now
+        self._times: list[float] = []  # of the block that is coming now
+        self._next = 0
+        self._kept: deque[Array] = deque()  # times of arrival since `forget`
+        self._kept_from = 0
+        self._refused: deque[RequestRow] = deque()
+        self._back: deque[Job] = deque()
+        self._head: Job | None = None
+        self._taken = 0
+        self.joined = 0
+        self.first_s: float | None = None  # of everybody's arrival
+        self.next_s = inf
+        self._load()
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return self.joined - self._taken + len(self._back)
+
+    def arrive(self, now_s: float) -> None:
+        """Everybody with an arrival at or before `now_s` is here."""
+        while self.next_s <= now_s:
+            end = bisect_right(self._times, now_s, self._next)
+            self.joined += end - self._next
+            self._next = end
+            if end < len(self._times):
+                self.next_s = self._times[end]
+                return
+            self._load()
+
+    def head(self) -> Job | None:
+        """Who is next; None when nobody waits."""
+        if self._back:
+            return self._back[0]
+        if self._head is None and self._taken < self.joined:
+            self._head = Job(self._entry())
+        return self._head
+
+    def take(self) -> None:
+        """The head leaves the line."""
+        if self._back:
+            self._back.popleft()
+        else:
+            self._head = None
+            self._taken += 1
+
+    def come_back(self, job: Job) -> None:
+        """A preempted job comes to the front."""
+        self._back.appendleft(job)
+
+    def refused(self, until_s: float) -> Iterator[RequestRow]:
+        """Rows of those who were not let in until then, each once."""
+        while self._refused and self._refused[0].arrival_s <= until_s:
+            yield self._refused.popleft()
+
+    def times(self) -> tuple[int, Array]:
+        """Arrivals since `forget`, in order, and the number of the first."""
+        return self._kept_from, np.concatenate([*self._kept, np.empty(0)])
+
+    def forget(self) -> None:
+        """Nobody will ask again for times of blocks that have come whole."""
+        while len(self._kept) > 1:
+            self._kept_from += len(self._kept.popleft())
+
+    def rest(self) -> Iterator[Job]:
+        """Everybody who waits, when the run is over."""
+        while (job := self.head()) is not None:
+            self.take()
+            yield job
+
+    def _entry(self) -> Entry:
+        for entry in self._entries:
+            return entry
+        self._entries = starmap(Entry, zip(*self._ahead.popleft().lists(), strict=True))
+        return next(self._entries)
+
+    def _load(self) -> None:
+        """The next block in which anybody is let in."""
+        self._times, self._next, self.next_s = [], 0, inf
+        for block in self._blocks:
+            if self.first_s is None:
+                self.first_s = block.first_s
+            self._refused.extend(block.refused)
+            if len(block.arrival_s):
+                self._ahead.append(block)
+                self._kept.append(block.arrival_s)
+                self._times = block.arrival_s.tolist()
+                self.next_s = self._times[0]
+                return

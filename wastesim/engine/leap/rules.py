@@ -1,0 +1,237 @@
+"""The schedulers again, for jobs that decode together: what happens in a stretch's first tick.
+
+`scheduler.py` and `vllm.py` say the same rules one request at a time, and are the reference.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from wastesim.engine.leap.job import Job
+from wastesim.engine.leap.line import Line
+from wastesim.engine.leap.pool import LeapPool
+from wastesim.engine.leap.running import Running
+from wastesim.engine.scheduler import Refusal
+from wastesim.engine.vllm import VAIN_PREEMPTIONS, VllmRules
+
+
+class Step:
+    """What the first tick of a stretch does.
+
+    Of its prefills `prefill` is the number of tokens, `contexts` the attended ones, `before` those
+    stored already; `sampled` are those that came to their end.  Preempted ones lost `lost` stored
+    tokens.  With `again` the next tick has to be planned anew.
+    """
+
+    __slots__ = (
+        "admitted", "again", "before", "contexts", "decoding", "lost", "preempted", "prefill",
+        "prefills", "refusal", "sampled",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.admitted = self.preempted = self.prefill = self.prefills = 0
+        self.contexts = self.before = self.decoding = self.lost = 0
+        self.refusal = Refusal.NONE
+        self.again = False
+        self.sampled: list[Job] = []
+
+    def compute(self, job: Job, new: int) -> None:
+        """So many tokens of a prompt; whoever has all of them stored samples."""
+        self.prefills += 1
+        self.prefill += new
+        self.contexts += new * job.stored + new * (new + 1) // 2
+        self.before += job.stored
+        job.stored += new
+        if job.stored == job.prompt + job.generated:
+            self.sampled.append(job)
+
+
+class LeapRules(Protocol):
+    """A scheduler over jobs."""
+
+    def plan(self, tick: int, now_s: float) -> Step:
+        """Who comes and goes in `tick`, and what is computed beside the decoding ones."""
+
+    def released(self, ended: list[Job]) -> list[Job]:
+        """Of those that ended, and ended before, whose memory is given back."""
+
+
+class LeapOrca:
+    """As `scheduler.Orca`; with `batches` as `scheduler.Static`."""
+
+    def __init__(
+        self,
+        line: Line,
+        running: Running,
+        pool: LeapPool,
+        max_num_seqs: int,
+        max_num_batched_tokens: int | None,
+        *,
+        batches: bool,
+    ) -> None:
+        self._line = line
+        self._running = running
+        self._pool = pool
+        self._most = max_num_seqs
+        self._budget = max_num_batched_tokens
+        self._batches = batches
+        self._lingering: list[Job] = []
+
+    def plan(self, tick: int, now_s: float) -> Step:
+        """Admissions from the head of the line."""
+        step, running = Step(), self._running
+        step.decoding = len(running)
+        if self._batches and step.decoding:
+            step.refusal = Refusal.BATCH if len(self._line) else Refusal.NONE
+            return step
+        left = None if self._budget is None else self._budget - step.decoding
+        line, pool = self._line, self._pool
+        while (job := line.head()) is not None:
+            if len(running) >= self._most:
+                step.refusal = Refusal.MAX_NUM_SEQS
+            elif left is not None and job.prompt > left:
+                step.refusal = Refusal.TOKEN_BUDGET
+                step.again = step.admitted > 0  # without prompts the next tick has more to spend
+            elif not pool.fits(job, job.prompt):
+                step.refusal = Refusal.MEMORY
+            else:
+                line.take()
+                pool.admit(job, job.prompt, tick, now_s)
+                running.enter(job)
+                step.admitted += 1
+                step.compute(job, job.prompt)
+                if job.admitted_tick < 0:
+                    job.admitted_tick, job.admitted_s = tick, now_s
+                left = None if left is None else left - job.prompt
+                continue
+            step.again = step.again or self._batches  # from then on it is the batch that refuses
+            break
+        return step
+
+    def released(self, ended: list[Job]) -> list[Job]:
+        """At once; of a batch, when all are done."""
+        if not self._batches:
+            return ended
+        self._lingering += ended
+        if len(self._running):
+            return []
+        done, self._lingering = self._lingering, []
+        return done
+
+
+class LeapVllm:
+    """As `vllm.Vllm`, first come first served, without a threshold for long prefills."""
+
+    def __init__(self, line: Line, running: Running, pool: LeapPool, rules: VllmRules) -> None:
+        self._line = line
+        self._running = running
+        self._pool = pool
+        self._rules = rules
+        self._prefilling: Job | None = None
+        self._tick = 0
+        self._now_s = 0.0
+        self._preempted = self._lost = 0
+        self._vain_victim: Job | None = None
+        self._vain = 0
+
+    def plan(self, tick: int, now_s: float) -> Step:
+        """One step's work."""
+        self._tick, self._now_s, self._preempted, self._lost = tick, now_s, 0, 0
+        step = Step()
+        self._pool.serve(tick, now_s, self._preempt_for_decode)
+        step.decoding = self._running.decoding
+        left = self._rules.max_num_batched_tokens - step.decoding
+        left = self._go_on(step, left)
+        step.preempted, step.lost = self._preempted, self._lost
+        if step.preempted:
+            step.refusal = Refusal.MEMORY
+            step.again = True
+        else:
+            self._admit(step, left)
+        return step
+
+    def released(self, ended: list[Job]) -> list[Job]:
+        """At once."""
+        return ended
+
+    def _go_on(self, step: Step, left: int) -> int:
+        """The prompt that was begun, if it is not done; it is the newest of all."""
+        job = self._prefilling
+        if job is None:
+            return left
+        if left <= 0:
+            step.again = True
+            return left
+        new = min(job.known - job.stored, left)
+        if not self._pool.make_room(job, job.stored + new, self._tick, self._now_s):
+            self._note_vain(job)
+            self._preempt()
+            return left
+        step.compute(job, new)
+        self._prefilling = None if job.stored == job.known else job
+        step.again = self._prefilling is not None
+        return left - new
+
+    def _admit(self, step: Step, left: int) -> None:
+        """From the head of the line; the first failure ends it."""
+        line, pool, running = self._line, self._pool, self._running
+        while (job := line.head()) is not None:
+            refusal = self._refusal(job, left)
+            if refusal is not Refusal.NONE:
+                step.refusal = refusal
+                if refusal is Refusal.TOKEN_BUDGET and step.prefill:
+                    step.again = True
+                return
+            line.take()
+            new = min(job.prompt + job.generated, left)
+            pool.admit(job, new, self._tick, self._now_s)
+            running.enter(job)
+            step.admitted += 1
+            step.compute(job, new)
+            if job.admitted_tick < 0:
+                job.admitted_tick, job.admitted_s = self._tick, self._now_s
+            if job.stored < job.prompt + job.generated:
+                self._prefilling = job
+                step.again = True
+            left -= new
+
+    def _refusal(self, job: Job, left: int) -> Refusal:
+        rules, pool = self._rules, self._pool
+        if len(self._running) >= rules.max_num_seqs:
+            return Refusal.MAX_NUM_SEQS
+        if self._vain >= VAIN_PREEMPTIONS and job is self._vain_victim:
+            return Refusal.MEMORY
+        new = job.prompt + job.generated
+        if left <= 0 or (new > left and not rules.enable_chunked_prefill):
+            return Refusal.TOKEN_BUDGET
+        spare = rules.watermark_cells if len(self._running) else 0
+        if rules.scheduler_reserve_full_isl and not pool.fits_whole(job, spare):
+            return Refusal.MEMORY
+        return Refusal.NONE if pool.fits(job, min(new, left), spare) else Refusal.MEMORY
+
+    def _preempt_for_decode(self) -> Job:
+        """The newest gives way; the pool asks until there is room."""
+        self._note_vain(self._running.newest())
+        return self._preempt()
+
+    def _preempt(self) -> Job:
+        job, tick = self._running.newest(), self._tick
+        self._pool.evict(job, tick, self._now_s)
+        self._running.evict(job, tick)
+        self._lost += job.stored
+        job.scheduled += job.stored
+        job.held = 0
+        job.stored, job.end = 0, -1
+        job.preemptions += 1
+        if job is self._prefilling:
+            self._prefilling = None
+        self._line.come_back(job)
+        self._preempted += 1
+        return job
+
+    def _note_vain(self, victim: Job) -> None:
+        """Count how often a job that had all memory to itself gave way to itself."""
+        if len(self._running) > 1:
+            return
+        again = victim is self._vain_victim and victim.end < 0
+        self._vain_victim, self._vain = victim, self._vain + 1 if again else 0

@@ -1,0 +1,73 @@
+"""Who runs, and who ends when: jobs in order of their latest admission, ends by tick."""
+
+from __future__ import annotations
+
+import heapq
+
+from wastesim.engine.leap.job import Job
+
+
+class Running:
+    """Jobs that decode have an `end`; at most those admitted last have none yet: they prefill."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[Job, None] = {}
+        self.decoding = 0
+        self.stored = 0  # tokens of those that decode
+        self._ends: dict[int, list[Job]] = {}
+        self._ticks: list[int] = []  # a heap of the keys
+        self._order = 0
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def enter(self, job: Job) -> None:
+        """A job was admitted."""
+        self._order += 1
+        job.order = self._order
+        self.jobs[job] = None
+
+    def decodes(self, job: Job, tick: int) -> None:
+        """In `tick` it has sampled a token; its next ones follow tick by tick."""
+        end = tick + job.outputs - job.generated - 1
+        job.end = end
+        self.decoding += 1
+        self.stored += job.stored
+        ending = self._ends.get(end)
+        if ending is None:
+            self._ends[end] = [job]
+            heapq.heappush(self._ticks, end)
+        else:
+            ending.append(job)
+
+    def newest(self) -> Job:
+        """Who was admitted last."""
+        return next(reversed(self.jobs))
+
+    def first_end(self) -> int:
+        """The next tick in which a job that decodes ends."""
+        while not self._ends[self._ticks[0]]:
+            del self._ends[heapq.heappop(self._ticks)]
+        return self._ticks[0]
+
+    def ended(self, tick: int) -> list[Job]:
+        """Who ends in `tick`; they are gone."""
+        ended = self._ends.pop(tick, None)
+        if ended is None:
+            return []
+        heapq.heappop(self._ticks)
+        for job in ended:
+            del self.jobs[job]
+            self.stored -= job.final
+        self.decoding -= len(ended)
+        return ended
+
+    def evict(self, job: Job, tick: int) -> None:
+        """It is preempted in `tick`, before that tick's token: it waits with what it generated."""
+        del self.jobs[job]
+        if job.end >= 0:
+            left = job.end - tick + 1
+            job.generated, job.stored = job.outputs - left, job.final - left
+            self._ends[job.end].remove(job)
+            self.decoding -= 1
+            self.stored -= job.stored
