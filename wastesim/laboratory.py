@@ -29,7 +29,7 @@ class LaboratoryFolder(ResultFolder):
     ) -> list[str]:
         """Write numbers, then pictures, then put all in place; returns warnings."""
         try:
-            warnings = save_laboratory(study, result, self._staging, source, provenance)
+            warnings = save_laboratory(study, result, self.staging, source, provenance)
             self._put_in_place()
         except OSError as error:
             raise OutputError(f"{self.target}: writing failed ({error.strerror})") from error

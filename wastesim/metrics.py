@@ -1,20 +1,22 @@
 """Every number of `summary.json`, from records alone.  Defined with symbols in docs/metrics.md.
 
+Each follows from the totals of a run, so that it is the same whether rows were kept or streamed.
+
 Undefined is None, never 0: a ratio without a denominator, a latency nobody had.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from wastesim.records import SHARES, Array, Records
-from wastesim.window import OUTSIDE, sampled_tokens
+from wastesim.records import OUTSIDE, RESERVED, SHARES, Array, Records
+from wastesim.records.request_totals import Values
+from wastesim.records.request_totals import latencies as latencies_of
 
 SCHEMA_VERSION = 1
-RESERVED = ("written", "future", "unused", "padding")
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
@@ -36,12 +38,13 @@ def summarize(records: Records) -> dict[str, Any]:
         "decode": decode(records),
         "counted": records.facts.counted,
         "workload": records.facts.workload,
+        "records": kept(records),
     }
 
 
 def memory(records: Records) -> dict[str, Any]:
     """Written over reserved, the six shares of the pool, and what a cell is."""
-    facts = records.facts
+    facts, ticks = records.facts, records.totals.ticks
     return {
         "capacity_cells": facts.capacity_cells,
         "bytes_per_token": facts.bytes_per_token,
@@ -50,24 +53,19 @@ def memory(records: Records) -> dict[str, Any]:
         "exact_anchor": exact_anchor(records),
         "fragmentation": fragmentation(records),
         "shares_of_pool": {
-            "time": shares_of_pool(records, records.ticks["dt_s"]),
-            "step": shares_of_pool(records, ran(records).astype(float)),
+            "time": _shares(ticks.integrals, facts.capacity_cells * ticks.seconds),
+            "step": _shares(ticks.step_sums, facts.capacity_cells * ticks.steps),
         },
     }
 
 
 def written_over_reserved(records: Records) -> dict[str, float | None]:
     """`.time`, `.step`, `.at_finish`: see "Ratios" in docs/metrics.md."""
-    ticks, requests = records.ticks, records.requests
-    reserved: Array = np.sum([ticks[name] for name in RESERVED], axis=0)
-    dt_s, completed = ticks["dt_s"], requests["status"] == "completed"
+    ticks, done = records.totals.ticks, records.totals.requests.completed
     return {
-        "time": _ratio(float(ticks["written"] @ dt_s), float(reserved @ dt_s)),
-        "step": _ratio(int(ticks["written"].sum()), int(reserved.sum())),
-        "at_finish": _ratio(
-            int(requests["stored_tokens"][completed].sum()),
-            int(requests["reserved_cells"][completed].sum()),
-        ),
+        "time": _ratio(ticks.integrals["written"], ticks.integrals["reserved"]),
+        "step": _ratio(ticks.sums["written"], sum(ticks.sums[name] for name in RESERVED)),
+        "at_finish": _ratio(done["stored_tokens"], done["reserved_cells"]),
     }
 
 
@@ -77,52 +75,44 @@ def exact_anchor(records: Records) -> dict[str, float | None]:
     step = sum o (p + (o - 1) / 2) / (S sum o), at_finish = sum (p + o - 1) / (n S), over the
     completed requests of a whole run in which nothing was left unfinished; None otherwise.
     """
-    requests, facts = records.requests, records.facts
-    completed = requests["status"] == "completed"
-    partial = facts.window or (requests["status"] == "unfinished").any()
-    if facts.policy != "contiguous" or partial:
+    found, facts = records.totals.requests, records.facts
+    if facts.policy != "contiguous" or facts.window or found.statuses["unfinished"]:
         return {"step": None, "at_finish": None}
-    p, o = requests["prompt_tokens"][completed], requests["output_tokens"][completed]
-    twice_written = int((o * (2 * p + o - 1)).sum())  # o (p + (o - 1) / 2), doubled: an integer
-    slot = facts.max_model_len
+    n, slot = found.statuses["completed"], facts.max_model_len
+    p, o = found.completed["prompt_tokens"], found.completed["output_tokens"]
     return {
-        "step": _ratio(twice_written, 2 * slot * int(o.sum())),
-        "at_finish": _ratio(int((p + o - 1).sum()), slot * len(p)),
+        "step": _ratio(found.twice_written, 2 * slot * o),
+        "at_finish": _ratio(p + o - n, slot * n),
     }
 
 
-def shares_of_pool(records: Records, weights: Array) -> dict[str, float | None]:
-    """Each share's weighted mean over ticks, as a part of the whole pool."""
-    pool = records.facts.capacity_cells * float(weights.sum())
-    return {name: _ratio(float(records.ticks[name] @ weights), pool) for name in SHARES}
+def _shares(cells: Mapping[str, float], pool: float) -> dict[str, float | None]:
+    """Each share as a part of the whole pool, both summed over the same time or steps."""
+    return {name: _ratio(float(cells[name]), float(pool)) for name in SHARES}
 
 
 def fragmentation(records: Records) -> dict[str, float | None]:
     """How free memory is cut up over time; only where a request needs one piece of it."""
-    ticks, dt_s = records.ticks, records.ticks["dt_s"]
-    matters = ticks["largest_free"] >= 0
-    seconds = float(dt_s[matters].sum())
+    ticks = records.totals.ticks
+    free = ticks.free
     return {
-        "stranded_share_of_time": _ratio(
-            float(dt_s[ticks["stranded"] > 0].sum()), float(dt_s.sum())
-        ),
-        "largest_free_cells": _ratio(float(ticks["largest_free"] @ (dt_s * matters)), seconds),
-        "free_spans": _ratio(float(ticks["free_spans"] @ (dt_s * matters)), seconds),
+        "stranded_share_of_time": _ratio(free["stranded_s"], ticks.seconds),
+        "largest_free_cells": _ratio(free["largest_free"], free["matters_s"]),
+        "free_spans": _ratio(free["free_spans"], free["matters_s"]),
     }
 
 
 def scheduling(records: Records) -> dict[str, Any]:
     """Preemptions and what they cost, and what growing by copying costs."""
-    rows, facts = records.requests, records.facts
-    done, lost = rows["status"] == "completed", rows["preemptions"][rows["status"] != OUTSIDE]
-    scheduled = int(rows["scheduled_tokens"][done].sum())
-    kept = int((rows["prompt_tokens"] + rows["generated_tokens"] - 1)[done].sum())
+    found, facts = records.totals.requests, records.facts
+    done = found.completed
+    kept = done["prompt_tokens"] + done["generated_tokens"] - found.statuses["completed"]
     return {
         "scheduler": facts.scheduler,
-        "preemptions": int(records.ticks["preempted"].sum()),
-        "requests_preempted": int((lost > 0).sum()),
-        "preemptions_most": int(lost.max(initial=0)),
-        "recomputed_tokens": scheduled - kept,
+        "preemptions": records.totals.ticks.sums["preempted"],
+        "requests_preempted": found.preempted,
+        "preemptions_most": found.preemptions_most,
+        "recomputed_tokens": done["scheduled_tokens"] - kept,
         "copied_tokens": facts.copied_tokens,
         "copied_bytes": facts.copied_tokens * facts.bytes_per_token,
         "double_residency_peak_cells": facts.double_residency_peak_cells,
@@ -131,80 +121,75 @@ def scheduling(records: Records) -> dict[str, Any]:
 
 def concurrency(records: Records) -> dict[str, Any]:
     """Running requests: mean over time and over ticks, peak, and the ceiling with its reason."""
-    running, dt_s, facts = records.ticks["running"], records.ticks["dt_s"], records.facts
-    ran_ticks = ran(records)
-    at_ceiling = float((running >= facts.ceiling) @ dt_s) if len(running) else 0.0
+    ticks, facts = records.totals.ticks, records.facts
     return {
-        "mean": _ratio(float(running @ dt_s), float(dt_s.sum())),
-        "mean_step": _ratio(int(running.sum()), int(ran_ticks.sum())),
-        "peak": int(running.max(initial=0)),
+        "mean": _ratio(ticks.integrals["running"], ticks.seconds),
+        "mean_step": _ratio(ticks.sums["running"], ticks.steps),
+        "peak": ticks.peaks["running"],
         "ceiling": facts.ceiling,
         "ceiling_reason": facts.ceiling_reason,
-        "at_ceiling_share": _ratio(at_ceiling, float(dt_s.sum())),
-        "waiting_peak": int(records.ticks["waiting"].max(initial=0)),
+        "at_ceiling_share": _ratio(ticks.at_least_running(facts.ceiling), ticks.seconds),
+        "waiting_peak": ticks.peaks["waiting"],
     }
 
 
 def requests(records: Records) -> dict[str, Any]:
     """How many requests came and what became of them, with reasons."""
-    status, reason = records.requests["status"], records.requests["reason"]
-    counts = Counter(status.tolist())
-    reasons: dict[str, dict[str, int]] = {}
-    for kind, why in zip(status.tolist(), reason.tolist(), strict=True):
-        if why:
-            by_reason = reasons.setdefault(kind, {})
-            by_reason[why] = by_reason.get(why, 0) + 1
+    found = records.totals.requests
+    ends = ("completed", "rejected", "cancelled", "unfinished", OUTSIDE)
     return {
-        "submitted": len(status),
-        "completed": counts["completed"],
-        "rejected": counts["rejected"],
-        "cancelled": counts["cancelled"],
-        "unfinished": counts["unfinished"],
-        "outside": counts[OUTSIDE],
-        "truncated": int(((records.requests["truncated_tokens"] > 0) & (status != OUTSIDE)).sum()),
-        "reasons": reasons,
+        "submitted": found.submitted,
+        **{name: found.statuses[name] for name in ends},
+        "truncated": found.truncated,
+        "reasons": found.reasons,
     }
 
 
 def latencies(records: Records) -> dict[str, Array]:
-    """`ttft_s`, `tpot_s`, `e2el_s` of each completed request; tpot of O = 1 is left out."""
-    rows = records.requests
-    done = rows["status"] == "completed"
-    arrival, outputs = rows["arrival_s"][done], rows["output_tokens"][done]
-    ttft = rows["first_token_s"][done] - arrival
-    e2el = rows["finished_s"][done] - arrival
-    many = outputs > 1
-    tpot = (e2el - ttft)[many] / (outputs[many] - 1)
-    return {"ttft_s": ttft, "tpot_s": tpot, "e2el_s": e2el}
+    """`ttft_s`, `tpot_s`, `e2el_s` of completed requests of which there are rows.
+
+    tpot of O = 1 is left out.
+    """
+    found = latencies_of(records.requests)
+    return {name: values[~np.isnan(values)] for name, values in found.items()}
 
 
 def latency(records: Records) -> dict[str, dict[str, float | None]]:
-    """Mean and quantiles (linear interpolation) over completed requests."""
-    return {name: _distribution(values) for name, values in latencies(records).items()}
+    """Mean and quantiles over completed requests."""
+    return {
+        name: _distribution(values) for name, values in records.totals.requests.latencies.items()
+    }
 
 
 def throughput(records: Records) -> dict[str, float | None]:
     """Per second of the horizon: generated tokens, all tokens of completed requests, requests."""
-    rows, span_s = records.requests, horizon_s(records)
-    done = rows["status"] == "completed"
-    whole = not records.facts.window
-    outputs = int(rows["generated_tokens"].sum()) if whole else sampled_tokens(records)
-    total = outputs + int(rows["prompt_tokens"][done].sum())
+    found, span_s = records.totals.requests, horizon_s(records)
+    outputs = sampled_tokens(records) if records.facts.window else found.generated_tokens
+    total = outputs + found.completed["prompt_tokens"]
     return {
         "output_tokens_per_s": _ratio(outputs, span_s),
         "total_tokens_per_s": _ratio(total, span_s),
-        "requests_per_s": _ratio(int(done.sum()), span_s),
+        "requests_per_s": _ratio(found.statuses["completed"], span_s),
     }
+
+
+def sampled_tokens(records: Records) -> int:
+    """Output tokens of the window: those of decoding, and one per prefill that came to its end.
+
+    Prefills that ended are first tokens and, after a preemption, as many as were admitted again.
+    """
+    ticks, found = records.totals.ticks, records.totals.requests
+    again = ticks.sums["admitted"] - found.newly_admitted
+    return ticks.sums["decode_tokens"] + found.first_tokens + again
 
 
 def utilization(records: Records) -> dict[str, float | None]:
     """Shares of the card's ideal bandwidth and arithmetic used over all ticks, idle included."""
-    ticks, facts = records.ticks, records.facts
-    seconds = float(ticks["dt_s"].sum())
-    moved, flop = float(ticks["moved_bytes"].sum()), float(ticks["flop"].sum())
+    ticks, facts = records.totals.ticks, records.facts
+    moved, flop = float(ticks.sums["moved_bytes"]), float(ticks.sums["flop"])
     return {
-        "bandwidth": _ratio(moved, facts.bandwidth_bytes_per_s * seconds),
-        "flops": _ratio(flop, facts.peak_flop_per_s * seconds),
+        "bandwidth": _ratio(moved, facts.bandwidth_bytes_per_s * ticks.seconds),
+        "flops": _ratio(flop, facts.peak_flop_per_s * ticks.seconds),
     }
 
 
@@ -220,7 +205,7 @@ def time(records: Records) -> dict[str, Any]:
     window = records.facts.window
     return {
         "horizon_s": horizon_s(records),
-        "ticks": int(ran(records).sum()),
+        "ticks": records.totals.ticks.steps,
         "measured_from_s": window.get("begin_s"),
         "measured_until_s": window.get("end_s"),
     }
@@ -231,18 +216,23 @@ def horizon_s(records: Records) -> float | None:
 
     Of a measured window, its length.
     """
-    rows, ticks = records.requests, records.ticks
-    if not len(ticks["t_s"]):
-        return None
-    begins = float(records.facts.window.get("begin_s", rows["arrival_s"].min()))
-    ends = float(ticks["t_s"][-1] + ticks["dt_s"][-1])
-    return ends - begins
+    end_s = records.totals.ticks.end_s
+    begin_s = records.facts.window.get("begin_s", records.totals.requests.first_arrival_s)
+    return None if end_s is None else end_s - float(begin_s)
 
 
-def ran(records: Records) -> Array:
-    """Ticks that ran something, as opposed to time in which the server slept."""
-    mask: Array = records.ticks["running"] > 0
-    return mask
+def kept(records: Records) -> dict[str, Any]:
+    """Whether rows were kept, or streamed; what quantiles and pictures are then made of."""
+    streamed = records.streamed
+    if streamed is None:
+        nothing = ("quantiles_within", "sampled_requests", "merged_ticks")
+        return {"streamed": False, **dict.fromkeys(nothing)}
+    return {
+        "streamed": True,
+        "quantiles_within": streamed.accuracy,
+        "sampled_requests": len(records.requests["status"]),
+        "merged_ticks": len(records.ticks["t_s"]),
+    }
 
 
 def flat(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -256,11 +246,11 @@ def flat(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return out
 
 
-def _distribution(values: Array) -> dict[str, float | None]:
-    if not len(values):
+def _distribution(values: Values) -> dict[str, float | None]:
+    found = values.quantiles(list(QUANTILES.values()))
+    if found is None:
         return {"mean": None, **dict.fromkeys(QUANTILES)}
-    found = np.quantile(values, list(QUANTILES.values()))
-    return {"mean": float(values.mean()), **dict(zip(QUANTILES, found.tolist(), strict=True))}
+    return {"mean": values.mean(), **dict(zip(QUANTILES, found, strict=True))}
 
 
 def _ratio(part: float, whole: float | None) -> float | None:

@@ -44,7 +44,7 @@ class ResultFolder:
         self.target = target
         self._needed_bytes = runs * (BASE_BYTES + BYTES_PER_REQUEST * (num_requests or 0))
         self._real = target  # without links, from the root
-        self._staging = target
+        self.staging = target  # where results are written until they are whole
         self._made: list[Path] = []  # folders above the target that were not there before
 
     def __enter__(self) -> ResultFolder:
@@ -52,7 +52,7 @@ class ResultFolder:
             self._real = self.target.resolve()
             self._refuse_foreign_folder()
             self._make_staging()
-            free = shutil.disk_usage(self._staging).free
+            free = shutil.disk_usage(self.staging).free
         except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
             self._discard()
             reason = getattr(error, "strerror", None) or error
@@ -78,7 +78,7 @@ class ResultFolder:
         from wastesim.studies.saving import save
 
         try:
-            warnings = save(result, self._staging, source, _provenance(result, command))
+            warnings = save(result, self.staging, source, _provenance(result, command))
             self._put_in_place()
         except OSError as error:
             raise OutputError(f"{self.target}: writing failed ({error.strerror})") from error
@@ -90,7 +90,7 @@ class ResultFolder:
         if replaces:
             self._real.rename(old)
         try:
-            self._staging.rename(self._real)
+            self.staging.rename(self._real)
         except OSError:
             if replaces:
                 old.rename(self._real)
@@ -99,10 +99,10 @@ class ResultFolder:
 
     def _make_staging(self) -> None:
         """Make the hidden folder and write a page to it, as the results will be."""
-        self._staging = self._real.with_name(f".{self._real.name}.partial-{os.getpid()}")
+        self.staging = self._real.with_name(f".{self._real.name}.partial-{os.getpid()}")
         self._made = [folder for folder in self._real.parents if not folder.exists()]
-        self._staging.mkdir(parents=True)
-        probe = self._staging / "probe"
+        self.staging.mkdir(parents=True)
+        probe = self.staging / "probe"
         probe.write_bytes(b"\0" * 4096)
         probe.unlink()
 
@@ -121,8 +121,8 @@ class ResultFolder:
 
     def _discard(self) -> None:
         """Remove what was made on the way, but never the target."""
-        if self._staging != self.target:
-            shutil.rmtree(self._staging, ignore_errors=True)
+        if self.staging != self.target:
+            shutil.rmtree(self.staging, ignore_errors=True)
         for folder in self._made:
             with suppress(OSError):  # not empty: the results are in it
                 folder.rmdir()

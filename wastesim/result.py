@@ -17,6 +17,7 @@ from wastesim.config.compare import variant_problems, with_absolute_variants
 from wastesim.config.hardware import ModelGeometry
 from wastesim.config.yaml_reader import KeyPath
 from wastesim.records import Records
+from wastesim.records.files import parquet_is_there
 from wastesim.window import within
 from wastesim.workload import check_workload
 
@@ -39,7 +40,19 @@ def check_decode(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
         yield ("decode", "model"), problem
 
 
-ALONE: tuple[Check, ...] = (check_names, check_workload, check_decode)
+def check_format(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """`(("output", "format"), "must be ...")` when such files cannot be written here."""
+    output = tree.get("output")
+    wanted = output.get("format") if isinstance(output, Mapping) else None
+    if wanted == "parquet" and not parquet_is_there():
+        yield (
+            ("output", "format"),
+            "must be auto or csv here: Parquet needs pyarrow, pip install 'wastesim[parquet]'"
+            " (got 'parquet')",
+        )
+
+
+ALONE: tuple[Check, ...] = (check_names, check_workload, check_decode, check_format)
 
 
 def check_variants(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
@@ -73,16 +86,21 @@ def _self_contained(model: str | ModelGeometry) -> str | ModelGeometry:
     return resolve_model(model) if isinstance(model, str) and is_model_file(model) else model
 
 
-def run_one(experiment: Experiment, observer: Observer | None = None) -> Result:
-    """Run one experiment, and leave out what is not to be measured."""
+def run_one(
+    experiment: Experiment, observer: Observer | None = None, folder: Path | None = None
+) -> Result:
+    """Run one experiment, and leave out what is not to be measured.
+
+    Rows that are too many to keep go to `folder`; without one only what follows from them is left.
+    """
     from wastesim.engine import run
     from wastesim.until import Until
 
     measure = experiment.measure
     if measure is None:
-        return Result(experiment, run(experiment, observer))
+        return Result(experiment, run(experiment, observer, folder=folder))
     watch = Until(measure.until_s, observer)
-    records = run(experiment, watch)
+    records = run(experiment, watch, folder=folder)
     if watch.reached:  # the end that was asked for is not an interruption
         records.facts.interrupted, records.facts.stopped_because = False, ""
     return Result(experiment, within(records, measure.from_s, measure.until_s))
@@ -109,13 +127,13 @@ class Result:
         return {**metrics.summarize(self.records), "statistics": found}
 
     def requests(self) -> pd.DataFrame:
-        """One row per request."""
+        """One row per request; of a run that was streamed, per request that was drawn."""
         import pandas as pd
 
         return pd.DataFrame(self.records.requests)
 
     def ticks(self) -> pd.DataFrame:
-        """One row per tick."""
+        """One row per tick; of a run that was streamed, ticks are merged."""
         import pandas as pd
 
         return pd.DataFrame(self.records.ticks)

@@ -105,9 +105,9 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     runs = len(experiment.compare or [None])
     with ResultFolder(target, experiment.workload.num_requests, runs) as folder:
         if options.trace is None and not options.trace_ticks:
-            result = _simulate(experiment, quiet=options.quiet)
+            result = _simulate(experiment, folder.staging, quiet=options.quiet)
         else:
-            result = _traced(experiment, options)
+            result = _traced(experiment, folder.staging, options)
         for warning in folder.write(result, source, command):
             print(f"warning: {warning}", file=sys.stderr)
     if not options.quiet:
@@ -145,20 +145,20 @@ def _run_capacity(
     return run_capacity(experiment, target, source, command, quiet=options.quiet)
 
 
-def _simulate(experiment: Experiment, *, quiet: bool) -> Result | Comparison:
+def _simulate(experiment: Experiment, folder: Path, *, quiet: bool) -> Result | Comparison:
     from wastesim.result import run_one
     from wastesim.studies.comparison import compare
     from wastesim.studies.parallel import usual_workers
 
     if experiment.study != "comparison":
         with Progress(experiment.workload.num_requests, quiet=quiet) as progress:
-            return run_one(experiment, progress)
+            return run_one(experiment, progress, folder)
     workers = usual_workers(experiment)
     with Progress(len(experiment.compare or ()), quiet=quiet, noun="variants") as progress:
-        return compare(experiment, progress, workers=workers, told=progress.told)
+        return compare(experiment, progress, workers=workers, told=progress.told, folder=folder)
 
 
-def _traced(experiment: Experiment, options: argparse.Namespace) -> Result:
+def _traced(experiment: Experiment, folder: Path, options: argparse.Namespace) -> Result:
     """One run with a log of what happens; there is no bar where the log is printed."""
     from wastesim.eventlog import EventLog
     from wastesim.result import run_one
@@ -171,7 +171,7 @@ def _traced(experiment: Experiment, options: argparse.Namespace) -> Result:
         Progress(experiment.workload.num_requests, quiet=quiet) as progress,
         EventLog(target, progress, ticks=options.trace_ticks) as log,
     ):
-        return run_one(experiment, log)
+        return run_one(experiment, log, folder)
 
 
 def _print_summary(result: Result | Comparison, target: Path) -> None:

@@ -27,7 +27,7 @@ class CapacityFolder(ResultFolder):
     ) -> list[str]:
         """Write numbers, then the picture, then put all in place; returns warnings."""
         try:
-            warnings = _save(experiment, summary, self._staging, source, command)
+            warnings = _save(experiment, summary, self.staging, source, command)
             self._put_in_place()
         except OSError as error:
             raise OutputError(f"{self.target}: writing failed ({error.strerror})") from error

@@ -114,6 +114,7 @@ class Output(Frozen):
     """What is written beside `summary.json` and `summary.csv`."""
 
     records: Literal["full", "none"] = "full"
+    format: Literal["auto", "csv", "parquet"] = "auto"
     figures: bool = True
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from wastesim.allocation import Holding
 from wastesim.engine.ledger import Split, split
 from wastesim.engine.sequence import Sequence
-from wastesim.records import Recorder
+from wastesim.records import Mark, Recorder
 
 
 class Hindsight:
@@ -19,13 +19,13 @@ class Hindsight:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._held: dict[int, list[tuple[int, Holding | None]]] = {}
+        self._held: dict[int, list[tuple[Mark, Holding | None]]] = {}
 
     def holds(self, sequence: Sequence, holding: Holding | None) -> None:
         """From the next row on, the request holds this; None is nothing."""
         if sequence.request.cancel_after_s is not None and not sequence.ended:
             changes = self._held.setdefault(sequence.request_id, [])
-            changes.append((self._recorder.tick_rows, holding))
+            changes.append((self._recorder.mark(), holding))
 
     def forget(self, sequence: Sequence) -> None:
         """The request came to its end after all."""
@@ -34,9 +34,9 @@ class Hindsight:
     def cancelled(self, sequence: Sequence) -> None:
         """Correct the rows in which it held something; its final length is what it reached."""
         changes = self._held.pop(sequence.request_id, [])
-        now: tuple[int, Holding | None] = (self._recorder.tick_rows, None)
+        now: tuple[Mark, Holding | None] = (self._recorder.mark(), None)
         for (begin, holding), (end, _) in pairwise([*changes, now]):
-            if holding is not None and end > begin:
+            if holding is not None and end.row > begin.row:
                 self._recorder.correct(begin, end, *_shift(sequence, holding))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wastesim.config import Experiment
@@ -16,6 +17,7 @@ from wastesim.engine.leap import LeapServer, leap_server, why_not
 from wastesim.engine.leap.build import Outfit
 from wastesim.engine.memory import Memory
 from wastesim.engine.observer import Observer
+from wastesim.engine.recording import recorder_for
 from wastesim.engine.register import Register
 from wastesim.engine.server import Parts, Server
 from wastesim.engine.simtime import SimTime
@@ -42,7 +44,13 @@ class _Assembly:
     parts: Parts
 
 
-def run(experiment: Experiment, observer: Observer | None = None, *, leap: bool = True) -> Records:
+def run(
+    experiment: Experiment,
+    observer: Observer | None = None,
+    *,
+    leap: bool = True,
+    folder: Path | None = None,
+) -> Records:
     """Simulate `experiment` to its end, or until the observer says stop.
 
     Where nothing has to be looked at tick by tick the engine leaps; without `leap` it never does,
@@ -50,7 +58,7 @@ def run(experiment: Experiment, observer: Observer | None = None, *, leap: bool 
     run and CountMismatch when the counts of written memory differ.
     """
     streams = Streams(experiment.seed)
-    assembly = _assemble(experiment, streams, observer or Observer())
+    assembly = _assemble(experiment, streams, observer or Observer(), folder)
     env = SimTime()
     leaps = leap and why_not(experiment, assembly.workload, assembly.parts.observer) is None
     server = _leaping(env, assembly, streams) if leaps else _ticking(env, assembly, streams)
@@ -87,13 +95,15 @@ def _leaping(env: SimTime, assembly: _Assembly, streams: Streams) -> LeapServer:
     return leap_server(env, experiment, assembly.workload, streams, outfit)
 
 
-def _assemble(experiment: Experiment, streams: Streams, observer: Observer) -> _Assembly:
+def _assemble(
+    experiment: Experiment, streams: Streams, observer: Observer, folder: Path | None
+) -> _Assembly:
     hardware = build.hardware(experiment)
     policy = build.policy(experiment, hardware)
     workload = build_workload(experiment.workload, streams)
     decoder = build.decoder(experiment, hardware.capacity_cells, streams)
     decoding, counter = _decoding(experiment, decoder)
-    recorder = Recorder()
+    recorder = recorder_for(experiment, folder)
     spans = SpanLog(recorder, active=_map_is_wanted(experiment))
     memory = Memory(policy, decoding, counter, spans, Hindsight(recorder))
     parts = Parts(

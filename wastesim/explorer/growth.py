@@ -26,7 +26,7 @@ def steps_at(records: Records, t_s: Array) -> Array:
     """Steps that ran before each moment, parts of a step included; at the mean pace outside."""
     ticks = records.ticks
     edges = np.append(ticks["t_s"], ticks["t_s"][-1] + ticks["dt_s"][-1])
-    ran = np.concatenate([[0], np.cumsum(ticks["running"] > 0)])
+    ran = np.concatenate([[0], np.cumsum(records.steps)])
     pace = ran[-1] / max(edges[-1] - edges[0], 1e-12)
     outside = (np.minimum(t_s - edges[0], 0) + np.maximum(t_s - edges[-1], 0)) * pace
     steps: Array = np.interp(t_s, edges, ran) + outside

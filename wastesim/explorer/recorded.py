@@ -63,7 +63,7 @@ def _facts(part: Part, found: Boxes, step_s: float | None) -> dict[str, Any]:
         "bytes_per_token": facts.bytes_per_token,
         "ceiling": facts.ceiling,
         "ceiling_reason": facts.ceiling_reason,
-        "requests": len(part.records.requests["status"]),
+        "requests": part.records.totals.requests.submitted,
         "told_apart": bool(found.rule),
         "step_s": step_s,
         "mean": summary["memory"]["shares_of_pool"]["time"],
@@ -148,7 +148,7 @@ def headline(parts: Sequence[Part]) -> str:
         return ""
     first = parts[0].records
     what = f"{first.facts.model} on {first.facts.gpu}"
-    asked = plural(len(first.requests["status"]), "request")
+    asked = plural(first.totals.requests.submitted, "request")
     if len(parts) > 1:
         return f"{_name(parts[0])}: {len(parts)} variants on {asked}, {what}"
     finish = parts[0].summary["memory"]["written_over_reserved"]["at_finish"]

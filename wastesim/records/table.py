@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,21 @@ def _column_type(kind: str) -> Any:
     return np.dtype(np.float64 if "float" in kind or "None" in kind else np.int64)
 
 
+def empty(row_type: Any, rows: int = 0) -> Columns:
+    """Columns that are not filled."""
+    return {name: np.empty(rows, dtype=kind) for name, kind in column_types(row_type).items()}
+
+
 class Table:
     """Takes single rows and whole columns in any order; gives columns back."""
 
     def __init__(self, row_type: Any) -> None:
         self.types = column_types(row_type)
-        self.length = 0
+        self.length = 0  # of all rows that ever came
+        self.drained = 0  # of those that `drain` gave away
+        self._row_type = row_type
         self._rows: list[Any] = []  # not packed yet
-        self._open = self._empty(CHUNK)  # the chunk being filled
+        self._open = empty(row_type, CHUNK)  # the chunk being filled
         self._filled = 0
         self._chunks: list[Columns] = []
 
@@ -52,18 +60,24 @@ class Table:
         self._fill(columns, rows)
 
     def arrays(self) -> Columns:
-        """Columns by name."""
+        """Columns by name, once: what they are made of is let go on the way."""
+        chunks = list(self.drain())
+        return {name: np.concatenate([chunk.pop(name) for chunk in chunks]) for name in self.types}
+
+    def drain(self) -> Iterator[Columns]:
+        """Everything so far, in chunks; the table is empty then."""
         self._pack()
-        rest = {name: values[: self._filled] for name, values in self._open.items()}
-        chunks = [*self._chunks, rest]
-        return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in self.types}
+        self._chunks.append({n: values[: self._filled].copy() for n, values in self._open.items()})
+        self._filled, self.drained = 0, self.length
+        while self._chunks:
+            yield self._chunks.pop(0)
 
     def _pack(self) -> None:
         if self._rows:
             rows, self._rows = self._rows, []
             columns = zip(*rows, strict=True)
             packed = {
-                name: np.array(values, dtype=kind)
+                name: _packed(values, kind)
                 for (name, kind), values in zip(self.types.items(), columns, strict=True)
             }
             self._fill(packed, len(rows))
@@ -78,7 +92,9 @@ class Table:
             done, self._filled = done + count, begin + count
             if self._filled == CHUNK:
                 self._chunks.append(self._open)
-                self._open, self._filled = self._empty(CHUNK), 0
+                self._open, self._filled = empty(self._row_type, CHUNK), 0
 
-    def _empty(self, rows: int) -> Columns:
-        return {name: np.empty(rows, dtype=kind) for name, kind in self.types.items()}
+
+def _packed(values: tuple[Any, ...], kind: Any) -> Array:
+    """Texts that are equal become one."""
+    return np.array([*map(sys.intern, values)] if kind.hasobject else values, dtype=kind)

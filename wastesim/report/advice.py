@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wastesim.records import Records
+from wastesim.records import RESERVED, Records
 from wastesim.report.closed_forms import Estimate, exact, paged, slots
 from wastesim.report.lengths import Lengths, asked
 from wastesim.report.roofline import Roofline, roofline
@@ -142,12 +142,12 @@ class _Adviser:
                 yield self._option(kind, change, found)
 
     def _as_it_ran(self) -> Estimate:
-        facts, ticks = self.records.facts, self.records.ticks
-        held = sum(int(ticks[name].sum()) for name in ("written", "future", "unused", "padding"))
+        facts, sums = self.records.facts, self.records.totals.ticks.sums
+        held = sum(sums[name] for name in RESERVED)
         if not held:
             return Estimate(None, None)
-        fit = facts.capacity_cells * int(ticks["running"].sum()) // held
-        return Estimate(fit, int(ticks["written"].sum()) / held)
+        fit = facts.capacity_cells * sums["running"] // held
+        return Estimate(fit, sums["written"] / held)
 
     def _option(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from wastesim.records import Records
+from wastesim.records import RESERVED, Records
 from wastesim.report.text import bytes_, count, percent, plural, seconds
 
 #: Why cells that are held hold nothing, in words a newcomer understands.
@@ -58,17 +58,23 @@ def answer(records: Records, summary: dict[str, Any]) -> Answer:
 
 def reserved_shares(records: Records) -> dict[str, float] | None:
     """Written, future, unused and padding as parts of what was reserved, averaged over time."""
-    ticks = records.ticks
-    held = {
-        name: float(ticks[name] @ ticks["dt_s"])
-        for name in ("written", "future", "unused", "padding")
-    }
+    held = {name: records.totals.ticks.integrals[name] for name in RESERVED}
     whole = sum(held.values())
     return {name: part / whole for name, part in held.items()} if whole else None
 
 
 def _state(records: Records) -> str:
-    return " ".join(part for part in (_cut_short(records), _window(records)) if part)
+    parts = (_cut_short(records), _window(records), _streamed(records))
+    return " ".join(part for part in parts if part)
+
+
+def _streamed(records: Records) -> str:
+    if records.streamed is None:
+        return ""
+    return (
+        "This run was too long to keep: its numbers are of all of it, latency quantiles within"
+        f" {percent(records.streamed.accuracy)}, and its pictures are of a sample."
+    )
 
 
 def _window(records: Records) -> str:
@@ -82,7 +88,7 @@ def _window(records: Records) -> str:
 def _cut_short(records: Records) -> str:
     if not records.facts.interrupted:
         return ""
-    unfinished = int((records.requests["status"] == "unfinished").sum())
+    unfinished = records.totals.requests.statuses["unfinished"]
     why = records.facts.stopped_because or "stopped early"
     return (
         f"This run was interrupted ({why}): {plural(unfinished, 'request')} did not finish,"
@@ -108,10 +114,10 @@ def _headline(records: Records, summary: dict[str, Any]) -> tuple[str, str]:
 
 
 def _finished(records: Records) -> str:
-    rows = records.requests
-    done = rows["status"] == "completed"
-    stored, held = int(rows["stored_tokens"][done].sum()), int(rows["reserved_cells"][done].sum())
-    who = f"{int(done.sum()):,} completed requests" if done.sum() > 1 else "only completed request"
+    found = records.totals.requests
+    stored, held = found.completed["stored_tokens"], found.completed["reserved_cells"]
+    done = found.statuses["completed"]
+    who = f"{done:,} completed requests" if done > 1 else "only completed request"
     return f"the {who} held {count(held)} cells at the end and had written {count(stored)} of them"
 
 

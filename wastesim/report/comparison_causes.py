@@ -42,18 +42,14 @@ def _words(share: str, records: Records) -> str:
 
 def _external(records: Records) -> str:
     """Free cells that the head of the queue could not use: cut up, or simply too few."""
-    ticks = records.ticks
-    short = (ticks["stranded"] > 0) & (ticks["largest_free"] >= 0)
-    free = int(ticks["stranded"][short].sum())
-    if free and int(ticks["largest_free"][short].sum()) < IN_PIECES * free:
+    short = records.totals.ticks.short
+    if short["stranded"] and short["largest_free"] < IN_PIECES * short["stranded"]:
         return "external: free memory too cut up for the next request"
     return "external: too little free memory for the next request"
 
 
 def _idle(records: Records) -> str:
-    ticks = records.ticks
-    free = float(ticks["idle"] @ ticks["dt_s"])
-    queued = float((ticks["idle"] * (ticks["waiting"] > 0)) @ ticks["dt_s"])
-    if 2 * queued > free:
+    found = records.totals.ticks.integrals
+    if 2 * found["idle_while_waiting"] > found["idle"]:
         return "idle: free, but the next request may not run yet (max_num_seqs or token budget)"
     return "idle: free, and no request waits for it"

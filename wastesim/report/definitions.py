@@ -206,6 +206,26 @@ _FRAGMENTATION = (
     ),
     Definition("memory.fragmentation.free_spans", "free spans", number, "mean number over time"),
 )
+_LONG_RUN = (
+    Definition(
+        "records.quantiles_within",
+        "latency quantiles within",
+        percent,
+        "of themselves; a dash where they are exact",
+    ),
+    Definition(
+        "records.sampled_requests",
+        "requests drawn",
+        count,
+        "for figures and intervals; a dash for all",
+    ),
+    Definition(
+        "records.merged_ticks",
+        "rows of merged ticks",
+        count,
+        "for figures and intervals; a dash where ticks are single",
+    ),
+)
 _DECODE = (
     Definition("decode.tokens", "tokens decoded", count, "by the NumPy transformer"),
     Definition("decode.wall_s", "wall time of the decode", seconds, "real time on this machine"),
@@ -226,6 +246,7 @@ GROUPS: tuple[Group, ...] = (
     Group("Latency of completed requests", _latency_lines()),
     Group("Throughput and utilization", _SPEED),
     Group("The real decode", _DECODE),
+    Group("A run too long to keep", _LONG_RUN),
 )
 #: Keys of the summary that the pages tell in words instead.
 _TOLD = re.compile(r"schema_version$|counted\.|workload\.|requests\.reasons\.")

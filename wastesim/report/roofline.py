@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wastesim.metrics import ran
 from wastesim.records import Array, Records
 
 
@@ -50,24 +49,14 @@ class Roofline:
         )
 
 
-def decode_only(records: Records) -> Array:
-    """Ticks that decoded and prefilled nothing."""
-    ticks = records.ticks
-    mask: Array = ran(records) & (ticks["prefill_tokens"] == 0) & (ticks["decode_tokens"] > 0)
-    return mask
-
-
 def roofline(records: Records) -> Roofline | None:
     """The curve, for a run whose times come from a roofline and that decoded; None otherwise."""
-    facts, ticks = records.facts, records.ticks
-    chosen = decode_only(records)
-    if facts.clock != "roofline" or not chosen.any():
+    facts, ticks = records.facts, records.totals.ticks
+    steps, dt_s = ticks.decoding["steps"], ticks.decoding_s
+    if facts.clock != "roofline" or not steps:
         return None
-    columns = ("moved_bytes", "written", "running", "decode_tokens", "flop", "dt_s")
-    moved, written, running, tokens, flop, dt_s = (
-        float(ticks[name][chosen].sum(dtype=np.float64)) for name in columns
-    )
-    steps = int(chosen.sum())
+    columns = ("moved_bytes", "written", "running", "decode_tokens", "flop")
+    moved, written, running, tokens, flop = (float(ticks.decoding[name]) for name in columns)
     weights = (moved - facts.bytes_per_token * written) / steps
     if weights <= 0 or dt_s <= 0 or written <= 0 or flop <= 0:
         return None

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wastesim.records import SHARES, Array, Records
+from wastesim.records import OUTSIDE, SHARES, Array, Records
+from wastesim.records.request_totals import LATENCIES, good
+from wastesim.records.request_totals import latencies as of_rows
 from wastesim.statistics.batches import BATCHES, FEWEST, of_pairs
 from wastesim.statistics.intervals import LEVEL, Interval, of_ratio
 from wastesim.statistics.series import (
@@ -20,6 +22,7 @@ from wastesim.statistics.series import (
     integrals,
     latencies,
     output_tokens,
+    per_step,
     reserved,
     steps_within,
 )
@@ -27,7 +30,6 @@ from wastesim.statistics.steadiness import is_steady, saturation, steady_part
 
 #: A batch is at least so many times as long as requests stay, or its neighbours lean on it.
 STAYS = 2.0
-LATENCIES = ("ttft_s", "tpot_s", "e2el_s")
 
 
 class Objectives(NamedTuple):
@@ -64,11 +66,11 @@ def of_run(
 def goodput(records: Records, objectives: Objectives) -> dict[str, float | None]:
     """Requests that met every objective: of all submitted, and per second of the horizon."""
     share, good = good_share(records, objectives)
-    ticks, rows = records.ticks, records.requests
-    if not len(ticks["t_s"]):
+    end_s = records.totals.ticks.end_s
+    if end_s is None:
         return {"share": share, "requests_per_s": None}
-    begin_s = float(records.facts.window.get("begin_s", rows["arrival_s"].min()))
-    seconds = float(ticks["t_s"][-1] + ticks["dt_s"][-1]) - begin_s
+    first_s = records.totals.requests.first_arrival_s
+    seconds = end_s - float(records.facts.window.get("begin_s", first_s))
     return {"share": share, "requests_per_s": good / seconds if seconds else None}
 
 
@@ -77,15 +79,13 @@ def good_share(records: Records, objectives: Objectives) -> tuple[float | None, 
 
     A request that did not complete is not good; one token has no time per output token to miss.
     """
-    status = records.requests["status"]
-    found = latencies(records, np.flatnonzero(status == "completed"))
-    good = np.ones(len(found["ttft_s"]), dtype=bool)
-    for name in LATENCIES:
-        most = getattr(objectives, name)
-        if most is not None:
-            good &= ~(found[name] > most)
-    submitted = int((status != "outside").sum())
-    return (float(good.sum()) / submitted if submitted else None), int(good.sum())
+    found, wanted = records.totals.requests, objectives._asdict()
+    if found.objectives == wanted:
+        met = found.good
+    else:  # of a streamed run, where nobody asked before: scaled up from the sample
+        met = round(int(good(of_rows(records.requests), wanted).sum()) * records.requests_per_row)
+    submitted = found.submitted - found.statuses[OUTSIDE]
+    return (met / submitted if submitted else None), met
 
 
 def _batches(records: Records, window: Window | None) -> int:
@@ -114,12 +114,10 @@ def _intervals(
         return of_ratio(parts, wholes, level, correlated=True)
 
     written = integrals(records, ticks["written"], edges)
-    ran = steps_within(records, window)
+    ran, (step_written, step_reserved) = steps_within(records, window), per_step(records)
     yield "memory.written_over_reserved.time", over(written, integrals(records, held, edges))
-    yield (
-        "memory.written_over_reserved.step",
-        of_pairs(ticks["written"][ran], held[ran], level, batches),
-    )
+    by_step = of_pairs(step_written[ran], step_reserved[ran], level, batches)
+    yield "memory.written_over_reserved.step", by_step
     for name in SHARES:
         share = integrals(records, ticks[name], edges)
         yield f"memory.shares_of_pool.time.{name}", over(share, cells)

@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wastesim.records import Array, Records
-
-RESERVED = ("written", "future", "unused", "padding")
+from wastesim.records import RESERVED, Array, Records
 
 
 class Window(NamedTuple):
@@ -48,12 +46,20 @@ def reserved(records: Records) -> Array:
 
 
 def steps_within(records: Records, window: Window) -> Array:
-    """Mask of the ticks that ran something and begin in the window."""
+    """Mask of the rows of ticks that ran something and begin in the window."""
     ticks = records.ticks
     mask: Array = (
-        (ticks["running"] > 0) & (ticks["t_s"] >= window.from_s) & (ticks["t_s"] < window.until_s)
+        (records.steps > 0) & (ticks["t_s"] >= window.from_s) & (ticks["t_s"] < window.until_s)
     )
     return mask
+
+
+def per_step(records: Records) -> tuple[Array, Array]:
+    """Written and reserved cells, added up over the steps that each row of ticks stands for."""
+    ticks = records.ticks
+    if records.streamed is None:
+        return ticks["written"], reserved(records)
+    return ticks["step_written"], ticks["step_reserved"]
 
 
 def events(times_s: Array, edges: Array) -> Array:
@@ -72,9 +78,8 @@ def output_tokens(records: Records, edges: Array) -> Array:
         out=np.zeros(len(ticks["dt_s"])),
         where=ticks["dt_s"] > 0,
     )
-    total: Array = integrals(records, rates, edges) + events(
-        records.requests["first_token_s"], edges
-    )
+    first = events(records.requests["first_token_s"], edges) * records.requests_per_row
+    total: Array = integrals(records, rates, edges) + first
     return total
 
 

@@ -42,15 +42,14 @@ def steady_part(records: Records) -> Part:
     known = records.facts.window
     if known:
         return Part(Window(known["begin_s"], known["end_s"]), None, nothing, nothing)
-    arrivals, ticks = records.requests["arrival_s"], records.ticks
-    if not len(ticks["t_s"]) or not len(arrivals):
+    arrivals, end_s = records.totals.requests, records.totals.ticks.end_s
+    if end_s is None or not arrivals.submitted:
         return Part(None, None, nothing, nothing)
-    begin_s, end_s = float(arrivals.min()), float(ticks["t_s"][-1] + ticks["dt_s"][-1])
-    last_s = min(float(arrivals.max()), end_s)
+    begin_s, last_s = arrivals.first_arrival_s, min(arrivals.last_arrival_s, end_s)
     if last_s - begin_s <= AT_ONCE * (end_s - begin_s):
         return Part(None, None, nothing, nothing)
     edges = Window(begin_s, last_s).edges(POINTS)
-    series = integrals(records, ticks["running"], edges) / np.diff(edges)
+    series = integrals(records, records.ticks["running"], edges) / np.diff(edges)
     cut = mser5(series)
     return Part(Window(float(edges[cut.values]), last_s), cut, series, edges)
 
@@ -93,9 +92,10 @@ def saturation(records: Records, part: Part) -> dict[str, Any]:
         return {"verdict": "all at once", **nothing}
     rows, edges = records.requests, part.window.edges(PARTS)
     seconds = part.window.length_s
-    arrived = float(events(rows["arrival_s"], edges).sum()) / seconds
+    each = records.requests_per_row
+    arrived = each * float(events(rows["arrival_s"], edges).sum()) / seconds
     done = rows["finished_s"][rows["status"] == "completed"]
-    served = float(events(done, edges).sum()) / seconds
+    served = each * float(events(done, edges).sum()) / seconds
     waiting = integrals(records, records.ticks["waiting"], edges) / np.diff(edges)
     growth = _slope(waiting) * PARTS / seconds
     return {

@@ -25,12 +25,14 @@ __all__ = ["Comparison", "Result", "compare", "load_experiment", "simulate"]
 
 
 def simulate(
-    experiment: Experiment | str | Path | Mapping[str, Any], observer: Observer | None = None
+    experiment: Experiment | str | Path | Mapping[str, Any],
+    observer: Observer | None = None,
+    folder: Path | None = None,
 ) -> Any:
     """Run an experiment: an `Experiment`, the path of a YAML file, or its mapping.
 
     Gives a `Result`, or with `study: comparison` a `Comparison`, whose `results` has a `Result`
-    per variant, by name and in order.
+    per variant, by name and in order.  Rows of a run that is too long to keep go to `folder`.
     """
     if not isinstance(experiment, Experiment):
         experiment = load_experiment(experiment)
@@ -40,5 +42,5 @@ def simulate(
             " `wastesim run` or `wastesim capacity`, or change it with --set study=allocation"
         )
     if experiment.study == "comparison":
-        return compare(experiment, observer)
-    return run_one(experiment, observer)
+        return compare(experiment, observer, folder=folder)
+    return run_one(experiment, observer, folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wastesim.config import Experiment
@@ -65,8 +66,11 @@ def compare(
     *,
     workers: int = 1,
     told: Told | None = None,
+    folder: Path | None = None,
 ) -> Comparison:
     """Run every variant; when the observer says stop, the finished ones are kept.
+
+    Rows that are too many to keep go to the variants' folders below `folder`.
 
     With `workers` > 1 variants run in processes of their own and the observer is only asked.
     """
@@ -75,20 +79,20 @@ def compare(
     observer, told = observer or Observer(), told or (lambda name, done: None)
     variants = experiment.variants
     if workers > 1 and len(variants) > 1:
-        results = run_in_processes(variants, observer, workers, told)
+        results = run_in_processes(variants, observer, workers, told, folder)
     else:
-        results = _one_by_one(variants, observer, told)
+        results = _one_by_one(variants, observer, told, folder)
     missing = tuple(name for name in variants if name not in results)
     ordered = {name: results[name] for name in variants if name in results}
     return Comparison(experiment, ordered, missing)
 
 
 def _one_by_one(
-    variants: dict[str, Experiment], observer: Observer, told: Told
+    variants: dict[str, Experiment], observer: Observer, told: Told, folder: Path | None
 ) -> dict[str, Result]:
     results: dict[str, Result] = {}
     for name, experiment in variants.items():
-        result = run_variant(name, experiment, observer)
+        result = run_variant(name, experiment, observer, folder)
         if result is None:
             break
         results[name] = result
@@ -96,12 +100,19 @@ def _one_by_one(
     return results
 
 
-def run_variant(name: str, experiment: Experiment, observer: Observer) -> Result | None:
+def variant_folder(folder: Path, name: str) -> Path:
+    """Where the results of a variant are."""
+    return folder / "variants" / name
+
+
+def run_variant(
+    name: str, experiment: Experiment, observer: Observer, folder: Path | None = None
+) -> Result | None:
     """The result, or None when the observer ended it; an error says in which variant it was."""
     if observer.should_stop():
         return None
     try:
-        result = run_one(experiment, observer)
+        result = run_one(experiment, observer, folder and variant_folder(folder, name))
     except (ConfigError, InputError) as error:
         if observer.should_stop():  # before its window began
             return None

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 from wastesim.config import Experiment
@@ -35,13 +36,14 @@ def run_in_processes(
     observer: Observer,
     workers: int,
     told: Callable[[str, int], None],
+    folder: Path | None = None,
 ) -> dict[str, Result]:
     """Results of the variants that came to their end; the first error is raised."""
     context = get_context("spawn")  # a fork would copy the progress bar's thread
     flag = context.Event()
     results: dict[str, Result] = {}
     with ProcessPoolExecutor(workers, context, _begin, (flag,)) as pool:
-        names = {pool.submit(_run, name, variant): name for name, variant in variants.items()}
+        names = {pool.submit(_run, *item, folder): item[0] for item in variants.items()}
         waiting: set[Future[Result | None]] = set(names)
         try:
             while waiting:
@@ -93,8 +95,8 @@ def _begin(flag: Any) -> None:
     _stop = flag
 
 
-def _run(name: str, experiment: Experiment) -> Result | None:
+def _run(name: str, experiment: Experiment, folder: Path | None) -> Result | None:
     """In a worker: the result, or None when the flag went up before the end."""
     from wastesim.studies.comparison import run_variant
 
-    return run_variant(name, experiment, _Flag())
+    return run_variant(name, experiment, _Flag(), folder)

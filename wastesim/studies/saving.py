@@ -11,7 +11,7 @@ from wastesim.config import dump_yaml
 from wastesim.metrics import flat
 from wastesim.report.comparison_parts import Part
 from wastesim.result import Result
-from wastesim.studies.comparison import Comparison
+from wastesim.studies.comparison import Comparison, variant_folder
 
 
 def save(
@@ -33,7 +33,7 @@ def _save_run(result: Result, folder: Path, provenance: dict[str, Any]) -> list[
     resolved = _save_common(result, folder, provenance)
     _write_table(pd.DataFrame([flat(result.summary)]), folder)
     if output.records == "full":
-        result.records.save(folder)
+        result.records.save(folder, output.format)
     one = Part(result.records.facts.policy, result.records, result.summary)
     warnings = _write_explorer([one], folder) if output.figures else []
     return warnings + write_report(
@@ -53,8 +53,8 @@ def _save_comparison(result: Comparison, folder: Path, provenance: dict[str, Any
     _write_table(result.table(), folder)
     warnings: list[str] = []
     for name, run in result.results.items():
-        inner = folder / "variants" / name
-        inner.mkdir(parents=True)
+        inner = variant_folder(folder, name)
+        inner.mkdir(parents=True, exist_ok=True)  # rows may be there already
         found = _save_run(run, inner, {**provenance, "variant": name})
         warnings += [f"in variant '{name}', {warning}" for warning in found]
     if result.experiment.output.figures:

@@ -47,7 +47,7 @@ def _run_s(task: Task) -> float | None:
         result = run_one(Experiment.model_validate(dict(task.tree)), watch)
     except WastesimError:
         return watch.run_s if watch.cut else None
-    taken, total = watch.run_s, len(result.records.requests["status"])
+    taken, total = watch.run_s, result.records.totals.requests.submitted
     total = max(total, result.experiment.workload.num_requests or 0)
     return taken * total / watch.ended if watch.cut and watch.ended else taken
 

@@ -9,7 +9,7 @@ import numpy as np
 from wastesim.records import Array, Records
 from wastesim.report.figures.canvas import Picture, plain_numbers
 from wastesim.report.palette import light
-from wastesim.report.roofline import Roofline, decode_only, roofline
+from wastesim.report.roofline import Roofline, roofline
 from wastesim.report.text import count, number
 
 if TYPE_CHECKING:
@@ -43,13 +43,12 @@ def batching(records: Records, summary: dict[str, Any]) -> Picture | None:
 
 def points(records: Records) -> Points | None:
     """Sums over all decode-only steps with the same number of running requests: exact means."""
-    chosen = decode_only(records) & (records.ticks["dt_s"] > 0)
-    if not chosen.any():
+    found = records.totals.ticks.by_running
+    running = np.flatnonzero(found["decode_steps"])
+    if not len(running):
         return None
-    running, where = np.unique(records.ticks["running"][chosen], return_inverse=True)
-    tokens = np.bincount(where, records.ticks["decode_tokens"][chosen])
-    took_s = np.bincount(where, records.ticks["dt_s"][chosen])
-    return Points(running, tokens / took_s, np.bincount(where))
+    tokens, took_s = found["decode_tokens"][running], found["decode_s"][running]
+    return Points(running, tokens / took_s, found["decode_steps"][running])
 
 
 def _title(found: Points) -> str:

@@ -80,7 +80,7 @@ def _steps(axes: Axes, records: Records, column: str, colour: str, bins: int) ->
 
 def _ceiling(axes: Axes, records: Records, narrow: bool) -> None:
     facts = records.facts
-    peak = int(records.ticks["running"].max(initial=0))
+    peak = records.totals.ticks.peaks["running"]
     text = f"ceiling {facts.ceiling:,} = {facts.ceiling_reason}"
     text = textwrap.fill(text, 44) if narrow else text
     shown = facts.ceiling <= 2.5 * max(peak, 1)
