@@ -15,6 +15,7 @@ from wastesim.records.sums import exact_sum
 
 OUTSIDE = "outside"
 LATENCIES = ("ttft_s", "tpot_s", "e2el_s")
+_TIMES = ("arrival_s", "first_token_s", "finished_s")
 #: Added up over completed requests.
 SUMMED = ("prompt_tokens", "output_tokens", "generated_tokens", "stored_tokens", "reserved_cells",
           "scheduled_tokens")  # fmt: skip
@@ -87,7 +88,8 @@ class RequestTotals:
         self.first_arrival_s = min(self.first_arrival_s, float(rows["arrival_s"].min()))
         self.last_arrival_s = max(self.last_arrival_s, float(rows["arrival_s"].max()))
         self._add_statuses(rows)
-        self._add_completed({name: v[rows["status"] == "completed"] for name, v in rows.items()})
+        done = rows["status"] == "completed"
+        self._add_completed({name: rows[name][done] for name in ("status", *SUMMED, *_TIMES)})
         if window is not None:
             self._add_events(rows, *window)
 

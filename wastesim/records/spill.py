@@ -47,10 +47,10 @@ class Spill:
         self._tables[table].add(columns)
 
     def close(self) -> list[Path]:
-        """Write what is left; the files."""
+        """Write what is left; the files by name."""
         for appender in self._tables.values():
             appender.close()
-        return [appender.path for appender in self._tables.values()]
+        return sorted(appender.path for appender in self._tables.values())
 
 
 def suffix_of(format: Format) -> str:

@@ -187,7 +187,7 @@ class Stream:
 
 def said_of(found: Streamed, sampled: int, thinned: int) -> str:
     """What a reader of the numbers has to know, in one sentence."""
-    names = " and ".join(path.name for path in found.files)
+    names = ", ".join(path.name for path in found.files)
     rows = f"all rows are in {names}" if found.files else "single rows were not written"
     return (
         f"{found.requests.submitted:,} requests and {found.ticks.rows:,} ticks are more than are"

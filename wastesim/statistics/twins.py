@@ -29,10 +29,12 @@ class Difference(NamedTuple):
 
 
 def same_requests(one: Records, other: Records) -> bool:
-    """Whether both were given the same requests at the same times."""
+    """Whether both were given the same requests at the same times, as far as there are rows."""
+    if one.totals.requests.submitted != other.totals.requests.submitted:
+        return False
+    a, b = _common_rows(one, other)
     names = ("request_id", "arrival_s", "prompt_tokens")
-    a, b = one.requests, other.requests
-    return all(np.array_equal(a[name], b[name]) for name in names)
+    return all(np.array_equal(one.requests[n][a], other.requests[n][b]) for n in names)
 
 
 def differences(one: Records, other: Records, level: float = LEVEL) -> list[Difference]:
@@ -51,11 +53,22 @@ def common_window(one: Records, other: Records) -> Window | None:
     return window if window.length_s > 0 else None
 
 
+def _common_rows(one: Records, other: Records) -> tuple[Array, Array]:
+    """Rows of the same requests: all, or those that were drawn where a run was streamed."""
+    a, b = one.requests["request_id"], other.requests["request_id"]
+    if one.streamed is None and other.streamed is None:
+        return np.arange(len(a)), np.arange(len(b))
+    _, ours, theirs = np.intersect1d(a, b, assume_unique=True, return_indices=True)
+    return ours, theirs
+
+
 def _by_request(one: Records, other: Records, level: float) -> Iterator[Difference]:
-    done = [records.requests["status"] == "completed" for records in (one, other)]
-    both = np.flatnonzero(done[0] & done[1])
-    both = both[np.argsort(one.requests["arrival_s"][both], kind="stable")]
-    first, second = latencies(one, both), latencies(other, both)
+    ours, theirs = _common_rows(one, other)
+    done = one.requests["status"][ours] == "completed"
+    done &= other.requests["status"][theirs] == "completed"
+    ours, theirs = ours[done], theirs[done]
+    order = np.argsort(one.requests["arrival_s"][ours], kind="stable")
+    first, second = latencies(one, ours[order]), latencies(other, theirs[order])
     for name in first:
         known = ~(np.isnan(first[name]) | np.isnan(second[name]))
         a, b = first[name][known], second[name][known]

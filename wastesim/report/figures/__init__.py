@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from wastesim.report.figures.memory_map import memory_map
 from wastesim.report.figures.render import Drawn, draw
 from wastesim.report.figures.reservations import reservations
 from wastesim.report.figures.shares import shares
+from wastesim.report.text import count
 
 #: Says what a run's picture shows; None when there is nothing to draw.
 Plan = Callable[[Records, dict[str, Any]], Picture | None]
@@ -29,6 +31,8 @@ PLANS: dict[str, Plan] = {
     "latency": latency,
     "batching": batching,
 }
+#: Pictures that are made from rows of requests.
+OF_REQUESTS = ("reservations", "lengths", "latency")
 
 
 def draw_all(
@@ -41,10 +45,19 @@ def draw_all(
         try:
             picture = plan(records, summary)
             if picture is not None:
-                drawn.append(draw(picture, folder))
+                drawn.append(draw(_of_a_sample(picture, records), folder))
         except Exception as error:  # whatever goes wrong in a picture, the numbers are kept
             warnings.append(f"figure '{name}' could not be drawn: {type(error).__name__}: {error}")
     return drawn, warnings
+
+
+def _of_a_sample(picture: Picture, records: Records) -> Picture:
+    """Says so where not every request is in the picture."""
+    if records.streamed is None or picture.name not in OF_REQUESTS:
+        return picture
+    shown, all_ = len(records.requests["status"]), records.totals.requests.submitted
+    words = f" Requests are a sample: {count(shown)} drawn evenly from {count(all_)}."
+    return replace(picture, caption=picture.caption + words)
 
 
 __all__ = ["PLANS", "Drawn", "Picture", "draw_all"]
