@@ -110,3 +110,22 @@ def test_files_of_a_streamed_run_hold_the_rows_of_the_kept_one(
         loaded = Records.load(folder)
     assert loaded.streamed is None
     assert_same_rows(kept.records, loaded)
+
+
+@settings(EFFORT, max_examples=60)
+@given(tree=experiments(), chunk=st.integers(1, 4), after_s=st.integers(2, 12))
+def test_whoever_gives_up_is_corrected_in_rows_that_are_gone(
+    tree: dict[str, Any], chunk: int, after_s: int
+) -> None:
+    tree["clients"] = {"cancel_share": 0.8, "cancel_after_s": after_s}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        kept = run(tree, recorder.LIMITS)
+        streamed = run({**tree, "output": {"format": "csv"}}, Limits(0, 0, chunk), folder)
+        assert kept is not None
+        assert streamed is not None
+        assert_same(kept.summary, streamed.summary)
+        corrected = (folder / "corrections.csv").exists()
+        event("rows were corrected that were gone" if corrected else "none were")
+        streamed.records.save(folder)
+        assert_same_rows(kept.records, Records.load(folder))
