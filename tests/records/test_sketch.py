@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wastesim.records.sketch import ACCURACY, Exact, Sketch
@@ -13,6 +13,7 @@ QUANTILES = [0.0, 0.1, 0.5, 0.9, 0.99, 1.0]
 times = st.one_of(st.just(0.0), st.floats(1e-9, 1e9))
 
 
+@settings(deadline=None)
 @given(values=st.lists(times, min_size=1), accuracy=st.sampled_from([ACCURACY, 0.01, 0.2]))
 def test_quantiles_are_within_the_accuracy(values: list[float], accuracy: float) -> None:
     sketch = Sketch(accuracy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wastesim.records import TickRow
@@ -20,6 +20,7 @@ def ticks(rows: int, seed: int = 0) -> dict[str, np.ndarray]:
     return {**columns, "dt_s": dt_s, "t_s": np.cumsum(dt_s) - dt_s}
 
 
+@settings(deadline=None)
 @given(rows=st.integers(1, 200), most=st.integers(1, 20), chunk=st.integers(1, 50))
 def test_integrals_and_counts_are_kept(rows: int, most: int, chunk: int) -> None:
     found, thinned = ticks(rows), Thinned(most)

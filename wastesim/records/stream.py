@@ -15,13 +15,13 @@ from weakref import WeakSet
 import numpy as np
 
 from wastesim.records import cutting
-from wastesim.records.corrections import SHIFTED, apply, as_rows
+from wastesim.records.corrections import FIELDS, SHIFTED, apply, as_rows
 from wastesim.records.request_totals import RequestTotals
-from wastesim.records.rows import Array, RequestRow, SpanRow, TickRow
+from wastesim.records.rows import Array, RequestRow, SpanRow
 from wastesim.records.sample import Sample
 from wastesim.records.sketch import ACCURACY, Sketch
-from wastesim.records.spill import Spill
-from wastesim.records.table import Columns, empty
+from wastesim.records.spill import ROW_TYPES, Spill
+from wastesim.records.table import CHUNK, Columns, empty
 from wastesim.records.thinning import Edge, Thinned
 from wastesim.records.tick_totals import TickTotals
 
@@ -67,7 +67,8 @@ class Stream:
         self._requests, self.sample = RequestTotals(Sketch, objectives), Sample()
         self._waiting: dict[type, Columns] = {RequestRow: empty(RequestRow),
                                               SpanRow: empty(SpanRow)}  # fmt: skip
-        self._corrections = as_rows([])
+        self._corrections = as_rows([])  # of ticks to come
+        self._corrected: list[tuple[int, ...]] = []  # of rows of the file of ticks
         self._marks = marks  # of ticks that are not folded yet
         self._reached = False  # the end of the window
         self._end_s = 0.0
@@ -129,13 +130,9 @@ class Stream:
 
     def finish(self) -> Streamed:
         """Everything is folded."""
-        if self._spill is not None:
-            for name, row_type in (
-                ("ticks", TickRow),
-                ("requests", RequestRow),
-                ("spans", SpanRow),
-            ):
-                self._write(name, empty(row_type))  # a table without rows is a file too
+        self._write_corrected()
+        for name in ("ticks", "requests", "spans"):
+            self._write(name, empty(ROW_TYPES[name]))  # a table without rows is a file too
         files = self._spill.close() if self._spill is not None else []
         return Streamed(self._ticks, self._requests, self._part, self._end_s, tuple(files))
 
@@ -176,9 +173,15 @@ class Stream:
             end.rows - begin.rows, end.steps - begin.steps, end.seconds - begin.seconds, named
         )
         self.thinned.correct(begin, end, named)
-        names = ("begin", "end", *SHIFTED)
-        row = dict(zip(names, (begin.rows, end.rows, *shift), strict=True))
-        self._write("corrections", {name: np.array([value]) for name, value in row.items()})
+        self._corrected.append((begin.rows, end.rows, *shift))
+        if len(self._corrected) == CHUNK:
+            self._write_corrected()
+
+    def _write_corrected(self) -> None:
+        """Corrections of rows that are in a file already have a file of their own."""
+        rows, self._corrected = as_rows(self._corrected), []
+        if len(rows):
+            self._write("corrections", dict(zip(FIELDS, rows.T, strict=True)))
 
     def _write(self, table: str, rows: Columns) -> None:
         if self._spill is not None:

@@ -40,6 +40,7 @@ class Thinned:
         self._most_rows = most_rows
         self._stride = 1  # ticks of a row
         self.columns = _as_rows(empty(TickRow))
+        self._ends_s = np.empty(0)  # seconds up to the end of each row
 
     def add(self, ticks: dict[str, Array]) -> None:
         """More ticks."""
@@ -50,10 +51,11 @@ class Thinned:
         while len(self.columns["rows"]) > self._most_rows:
             self._stride *= 2
             self.columns = self._regrouped(self.columns)
+        self._ends_s = np.cumsum(self.columns["dt_s"])
 
     def correct(self, begin: Edge, end: Edge, shift: dict[str, int]) -> None:
         """Shares that are known better now, between two ticks."""
-        ends_s = np.cumsum(self.columns["dt_s"])
+        ends_s = self._ends_s
         first = int(np.searchsorted(ends_s, begin.seconds, side="right"))
         last = int(np.searchsorted(ends_s, end.seconds, side="left")) + 1
         part, dt_s = slice(first, last), self.columns["dt_s"][first:last]
