@@ -21,6 +21,16 @@ class SimTime(simpy.Environment):
         """An event at exactly `time_s`; urgent ones come before all others of that time."""
         return At(self, time_s, URGENT if urgent else NORMAL)
 
+    def pass_to(self, time_s: float) -> bool:
+        """Let time pass without an event, if nothing else happens before or at `time_s`.
+
+        An event and its way through the heap take longer than a stretch of ticks is worth.
+        """
+        if self._queue and self._queue[0][0] <= time_s:
+            return False
+        self._now = time_s
+        return True
+
     def schedule_at(self, event: simpy.Event, time_s: float, priority: int) -> None:
         """What `schedule` does, without the detour over a delay."""
         if time_s < self._now:

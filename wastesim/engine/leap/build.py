@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wastesim.allocation import Policy
+from wastesim.allocation import Policy, Slots
 from wastesim.config import Experiment
 from wastesim.config.policy import ForeignPolicy
 from wastesim.engine.clock import Clock
@@ -20,6 +20,7 @@ from wastesim.engine.leap.pool import LeapPool
 from wastesim.engine.leap.rules import LeapOrca, LeapRules, LeapVllm
 from wastesim.engine.leap.running import Running
 from wastesim.engine.leap.server import LeapParts, LeapServer
+from wastesim.engine.leap.slots import SlotPool
 from wastesim.engine.observer import Observer
 from wastesim.engine.simtime import SimTime
 from wastesim.engine.spanlog import SpanLog
@@ -97,13 +98,14 @@ def leap_server(
 
 
 def _pool(experiment: Experiment, outfit: Outfit) -> LeapPool:
-    """Numbers of blocks are enough where nobody wants to see which they are."""
-    config = experiment.server.policy
-    by_block = not isinstance(config, ForeignPolicy) and config.claim == "prompt"
-    if by_block and not outfit.spans.active:  # blocks and pages are all that goes with it
-        num_blocks = outfit.policy.capacity_cells // outfit.block_cells
-        return BlockPool(num_blocks, outfit.block_cells)
-    return PlacedPool(outfit.policy, outfit.spans)
+    """Numbers of slots or blocks are enough where nobody wants to see which they are."""
+    config, policy = experiment.server.policy, outfit.policy
+    if not outfit.spans.active and not isinstance(config, ForeignPolicy):
+        if isinstance(policy, Slots):
+            return SlotPool(policy.slots, policy.slot_cells)
+        if config.claim == "prompt":  # blocks and pages are all that goes with it
+            return BlockPool(policy.capacity_cells // outfit.block_cells, outfit.block_cells)
+    return PlacedPool(policy, outfit.spans)
 
 
 def _rules(

@@ -22,15 +22,16 @@ NEVER = 1 << 60
 _MOST = 1 << 62
 
 
-class Costs(NamedTuple):
-    """Bytes and FLOP of a stretch, as above."""
+class Expanded(NamedTuple):
+    """Ticks of many stretches: how many each has, and of every tick its stretch and its place."""
 
-    b0: int
-    f0: int
-    b1: int
-    f1: int
-    db: int
-    df: int
+    ticks: Array
+    k: Array
+
+    def each(self, values: Array) -> Array:
+        """A value per stretch, for each of its ticks."""
+        found: Array = np.repeat(values, self.ticks)
+        return found
 
 
 class LeapClock(Protocol):
@@ -39,8 +40,8 @@ class LeapClock(Protocol):
     def start(self, now_s: float) -> float:
         """As `Clock.start`."""
 
-    def begin(self, costs: Costs) -> None:
-        """The ticks from now on would cost so much."""
+    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> None:
+        """The ticks from now on cost so much."""
 
     def end(self, ticks: int) -> float:
         """When the stretch ends if it has so many ticks."""
@@ -48,14 +49,14 @@ class LeapClock(Protocol):
     def until(self, limit_s: float, most: int) -> int:
         """The fewest ticks, 1 to `most`, after which it is `limit_s` or later; else `most`."""
 
-    def commit(self, ticks: int) -> None:
-        """So many ticks it was."""
+    def commit(self, ticks: int) -> float:
+        """So many ticks it is; returns its end."""
 
     def sleep(self) -> None:
         """A row without a tick: what `columns` says of it means nothing."""
 
-    def columns(self, ticks: Array, row: Array, k: Array) -> tuple[Array, Array]:
-        """Begin and length of every tick since the last call; `k` is its place in stretch `row`."""
+    def columns(self, of: Expanded, moved: Array, flop: Array) -> tuple[Array, Array]:
+        """Begin and length of every tick since the last call, from its bytes and FLOP."""
 
 
 def leaping(clock: Clock) -> LeapClock | None:
@@ -80,7 +81,7 @@ class FixedLeaps:
         self._k = self._clock.k
         return starts_s
 
-    def begin(self, costs: Costs) -> None:
+    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> None:
         """Whatever it costs."""
 
     def end(self, ticks: int) -> float:
@@ -94,19 +95,19 @@ class FixedLeaps:
         ticks = max(1, min(most, int(limit_s / self._step_s) - self._k))
         return _settle(self, ticks, limit_s, most)
 
-    def commit(self, ticks: int) -> None:
+    def commit(self, ticks: int) -> float:
         """Move on."""
         self._firsts.append(self._k)
-        self._k += ticks
-        self._clock.k = self._k
+        self._k = self._clock.k = self._k + ticks
+        return self._k * self._step_s
 
     def sleep(self) -> None:
         """Any point will do."""
         self._firsts.append(self._k)
 
-    def columns(self, ticks: Array, row: Array, k: Array) -> tuple[Array, Array]:
+    def columns(self, of: Expanded, moved: Array, flop: Array) -> tuple[Array, Array]:
         """Products, as the clock has them."""
-        points = np.frombuffer(self._firsts, dtype=np.int64)[row] + k
+        points = of.each(np.frombuffer(self._firsts, dtype=np.int64)) + of.k
         self._firsts = array("q")
         t_s: Array = points * self._step_s
         return t_s, (points + 1) * self._step_s - t_s
@@ -119,13 +120,11 @@ class RooflineLeaps:
         self._bytes_per_s, self._flop_per_s = clock.bytes_per_s, clock.flop_per_s
         self._overhead_s = clock.overhead_s
         self._byte_weight, self._flop_weight = clock.byte_weight, clock.flop_weight
-        self._costs = Costs(0, 0, 0, 0, 0, 0)
-        self._first_by_bytes = self._next_by_bytes = True
+        self._costs = (0, 0, 0, 0, 0, 0)
+        self._first_by_bytes = self._later_by_bytes = True
         self._switch = NEVER
-        self._stretches = array("q")
-        self._bases = array("d")
-        self._bytes_before: list[int] = []
-        self._flop_before: list[int] = []
+        #: Of each stretch: base, totals and number of ticks before it, and who binds.
+        self._stretches: list[tuple[float, int, int, int, bool, bool, int]] = []
         self.start(0.0)
 
     def start(self, now_s: float) -> float:
@@ -134,19 +133,19 @@ class RooflineLeaps:
         self._bytes = self._flop = self._ticks = 0
         return now_s
 
-    def begin(self, costs: Costs) -> None:
+    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> None:
         """Find which of memory and arithmetic binds each tick; it changes once at most."""
-        self._costs = costs
-        b0, f0, b1, f1, db, df = costs
+        self._costs = (b0, f0, b1, f1, db, df)
         w, v = self._byte_weight, self._flop_weight
         self._first_by_bytes = b0 * w >= f0 * v
         lead, step = b1 * w - f1 * v, db * w - df * v  # of bytes over FLOP: tick 1, and each more
-        self._next_by_bytes = lead >= 0
-        self._switch = NEVER
+        self._later_by_bytes = lead >= 0
         if lead >= 0 > step:
             self._switch = 2 + lead // -step  # the first tick whose lead is negative
         elif lead < 0 < step:
             self._switch = 1 - lead // step  # the first tick whose lead is not
+        else:
+            self._switch = NEVER
 
     def end(self, ticks: int) -> float:
         """As the clock computes it."""
@@ -177,48 +176,45 @@ class RooflineLeaps:
             guess = low + int(rest_s / per_tick_s) if per_tick_s else (low + high) // 2
         return high
 
-    def commit(self, ticks: int) -> None:
+    def commit(self, ticks: int) -> float:
         """Add the stretch to the totals."""
-        moved, flop = self._spent(ticks)
-        by_bytes = self._first_by_bytes, self._next_by_bytes
-        self._stretches.extend((*self._costs, *by_bytes, self._switch, self._ticks))
-        self._bases.append(self._base_s)
-        self._bytes_before.append(self._bytes)
-        self._flop_before.append(self._flop)
-        self._bytes, self._flop = moved, flop
+        self._note()
+        self._bytes, self._flop = self._spent(ticks)
         self._ticks += ticks
+        spent_s = self._bytes / self._bytes_per_s + self._flop / self._flop_per_s
+        return self._base_s + spent_s + self._ticks * self._overhead_s
 
     def sleep(self) -> None:
-        """A stretch without costs, which is not counted."""
-        self._stretches.extend([0] * 10)
-        self._bases.append(0.0)
-        self._bytes_before.append(0)
-        self._flop_before.append(0)
+        """What is noted means nothing."""
+        self._note()
 
-    def columns(self, ticks: Array, row: Array, k: Array) -> tuple[Array, Array]:
+    def _note(self) -> None:
+        totals = (self._base_s, self._bytes, self._flop, self._ticks)
+        self._stretches.append(
+            (*totals, self._first_by_bytes, self._later_by_bytes, self._switch)
+        )
+
+    def columns(self, of: Expanded, moved: Array, flop: Array) -> tuple[Array, Array]:
         """Running sums within each stretch, on top of the totals before it."""
-        b0, f0, b1, f1, db, df, first, later, switch, before = (
-            np.frombuffer(self._stretches, dtype=np.int64).reshape(len(ticks), 10)[row].T
+        base_s, bytes_before, flop_before, before, first, later, switch = zip(
+            *self._stretches, strict=True
         )
-        by_bytes = np.where(k == 0, first, (k < switch) == (later == 1)) == 1
-        moved = np.where(by_bytes, np.where(k == 0, b0, b1 + db * (k - 1)), 0)
-        flop = np.where(by_bytes, 0, np.where(k == 0, f0, f1 + df * (k - 1)))
-        base_s = np.frombuffer(self._bases)[row]
-        spent = (
-            _totals(self._bytes_before, ticks, row, moved),
-            _totals(self._flop_before, ticks, row, flop),
-        )
+        self._stretches = []
+        by_bytes = of.each(np.array(later))
+        if min(switch) < NEVER:
+            by_bytes = by_bytes == (of.k < of.each(np.array(switch)))
+        by_bytes = np.where(of.k == 0, of.each(np.array(first)), by_bytes)
+        moved, flop = np.where(by_bytes, moved, 0), np.where(by_bytes, 0, flop)
+        bases, ticks = of.each(np.array(base_s)), of.each(np.array(before)) + of.k
 
-        def times(totals: tuple[Array, Array], count: Array) -> Array:
-            spent_s = totals[0] / self._bytes_per_s + totals[1] / self._flop_per_s
-            found: Array = base_s + spent_s.astype(np.float64) + count * self._overhead_s
+        def times(moved: Array, flop: Array, ticks: Array) -> Array:
+            spent_s = moved / self._bytes_per_s + flop / self._flop_per_s
+            found: Array = bases + spent_s.astype(np.float64) + ticks * self._overhead_s
             return found
 
-        t_s = times((spent[0] - moved, spent[1] - flop), before + k)
-        ends_s = times(spent, before + k + 1)
-        self._stretches, self._bases = array("q"), array("d")
-        self._bytes_before, self._flop_before = [], []
-        return t_s, ends_s - t_s
+        all_moved, all_flop = _totals(bytes_before, of, moved), _totals(flop_before, of, flop)
+        t_s = times(all_moved - moved, all_flop - flop, ticks)
+        return t_s, times(all_moved, all_flop, ticks + 1) - t_s
 
     def _spent(self, ticks: int) -> tuple[int, int]:
         """Totals after so many ticks."""
@@ -230,13 +226,16 @@ class RooflineLeaps:
             moved += b0
         else:
             flop += f0
+        more = ticks - 1
+        if self._later_by_bytes and ticks <= self._switch:  # nearly always
+            return moved + more * b1 + db * (more * (more - 1) // 2), flop
         before, after = min(ticks, self._switch), ticks
         for begin, end, by_bytes in ((1, before, True), (before, after, False)):
             count = end - begin
             if count <= 0:
                 continue
             half = (begin + end - 3) * count  # twice the sum of k - 1 over begin <= k < end
-            if by_bytes == self._next_by_bytes:
+            if by_bytes == self._later_by_bytes:
                 moved += count * b1 + db * half // 2
             else:
                 flop += count * f1 + df * half // 2
@@ -252,11 +251,10 @@ def _settle(clock: FixedLeaps, ticks: int, limit_s: float, most: int) -> int:
     return ticks
 
 
-def _totals(before: list[int], ticks: Array, row: Array, amounts: Array) -> Array:
+def _totals(before: tuple[int, ...], of: Expanded, amounts: Array) -> Array:
     """`amounts` added up within each stretch, on top of what was before; exact."""
     sums = np.cumsum(amounts)
-    firsts = np.cumsum(ticks) - ticks
-    within = sums - (sums[firsts] - amounts[firsts])[row]
-    kind = np.int64 if max(before, default=0) < _MOST else object
-    total: Array = np.array(before, dtype=kind)[row] + within
+    firsts = np.cumsum(of.ticks) - of.ticks
+    kind = np.int64 if max(before) < _MOST else object
+    total: Array = of.each(np.array(before, dtype=kind) - (sums[firsts] - amounts[firsts])) + sums
     return total

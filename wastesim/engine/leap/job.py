@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from wastesim.allocation import Ask
 
 
-class Entry(NamedTuple):
-    """A request that was let in, as it waits; `outputs` is what truncation left of them."""
-
-    request_id: int
-    arrival_s: float
-    prompt: int
-    outputs: int
-    truncated: int
-    max_tokens: int
-    hint: int | None
+#: Who was let in, as it waits: id, arrival in s, prompt, outputs (what truncation left of them),
+#: truncated outputs, `max_tokens`, hint.
+Entry = tuple[int, float, int, int, int, int, int | None]
 
 
 class Job:
@@ -41,6 +32,13 @@ class Job:
     max_tokens: int
     hint: int | None
     final: int  # stored tokens at its end
+    generated: int
+    stored: int
+    end: int
+    admitted_tick: int
+    admitted_s: float
+    first_tick: int
+    first_s: float
     order: int  # of its latest admission
     held: int  # cells
     room: int  # stored tokens that its cells can hold without growing
@@ -56,13 +54,9 @@ class Job:
             self.max_tokens, self.hint,
         ) = entry  # fmt: skip
         self.final = self.prompt + self.outputs - 1
-        self.generated = 0  # of those that wait or prefill
-        self.stored = 0  # likewise
-        self.end = -1  # it does not decode
-        self.held = 0
-        self.preemptions = self.scheduled = 0
-        self.admitted_tick = self.first_tick = -1
-        self.admitted_s = self.first_s = 0.0
+        self.generated = self.stored = 0  # of those that wait or prefill
+        self.end = self.admitted_tick = self.first_tick = -1  # it does not decode, never did
+        self.held = self.preemptions = self.scheduled = 0
 
     @property
     def known(self) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
-from itertools import starmap
 from math import inf
 
 import numpy as np
@@ -32,52 +31,48 @@ class Line:
         self._kept_from = 0
         self._refused: deque[RequestRow] = deque()
         self._back: deque[Job] = deque()
-        self._head: Job | None = None
-        self._taken = 0
-        self.joined = 0
+        self._fresh: Job | None = None  # who is next of those that never ran
+        self.head: Job | None = None  # who is next
+        self.waiting = 0
+        self.joined = 0  # how many ever came
         self.first_s: float | None = None  # of everybody's arrival
-        self.next_s = inf
+        self.next_s = self.refused_s = inf
         self._load()
-
-    def __len__(self) -> int:
-        """How many wait."""
-        return self.joined - self._taken + len(self._back)
 
     def arrive(self, now_s: float) -> None:
         """Everybody with an arrival at or before `now_s` is here."""
         while self.next_s <= now_s:
             end = bisect_right(self._times, now_s, self._next)
             self.joined += end - self._next
+            self.waiting += end - self._next
             self._next = end
             if end < len(self._times):
                 self.next_s = self._times[end]
-                return
-            self._load()
-
-    def head(self) -> Job | None:
-        """Who is next; None when nobody waits."""
-        if self._back:
-            return self._back[0]
-        if self._head is None and self._taken < self.joined:
-            self._head = Job(self._entry())
-        return self._head
+            else:
+                self._load()
+        if self.head is None and self.waiting:
+            self.head = self._following()
 
     def take(self) -> None:
         """The head leaves the line."""
+        self.waiting -= 1
         if self._back:
             self._back.popleft()
         else:
-            self._head = None
-            self._taken += 1
+            self._fresh = None
+        self.head = self._following() if self.waiting else None
 
     def come_back(self, job: Job) -> None:
         """A preempted job comes to the front."""
         self._back.appendleft(job)
+        self.waiting += 1
+        self.head = job
 
     def refused(self, until_s: float) -> Iterator[RequestRow]:
         """Rows of those who were not let in until then, each once."""
-        while self._refused and self._refused[0].arrival_s <= until_s:
+        while self.refused_s <= until_s and self._refused:
             yield self._refused.popleft()
+            self.refused_s = self._refused[0].arrival_s if self._refused else inf
 
     def times(self) -> tuple[int, Array]:
         """Arrivals since `forget`, in order, and the number of the first."""
@@ -90,15 +85,21 @@ class Line:
 
     def rest(self) -> Iterator[Job]:
         """Everybody who waits, when the run is over."""
-        while (job := self.head()) is not None:
+        while self.head is not None:
+            yield self.head
             self.take()
-            yield job
 
-    def _entry(self) -> Entry:
-        for entry in self._entries:
-            return entry
-        self._entries = starmap(Entry, zip(*self._ahead.popleft().lists(), strict=True))
-        return next(self._entries)
+    def _following(self) -> Job:
+        """The first of those that wait."""
+        if self._back:
+            return self._back[0]
+        if self._fresh is None:
+            entry = next(self._entries, None)
+            if entry is None:
+                self._entries = zip(*self._ahead.popleft().lists(), strict=True)
+                entry = next(self._entries)
+            self._fresh = Job(entry)
+        return self._fresh
 
     def _load(self) -> None:
         """The next block in which anybody is let in."""
@@ -107,6 +108,7 @@ class Line:
             if self.first_s is None:
                 self.first_s = block.first_s
             self._refused.extend(block.refused)
+            self.refused_s = self._refused[0].arrival_s if self._refused else inf
             if len(block.arrival_s):
                 self._ahead.append(block)
                 self._kept.append(block.arrival_s)

@@ -23,26 +23,22 @@ class Step:
     tokens.  With `again` the next tick has to be planned anew.
     """
 
-    __slots__ = (
-        "admitted", "again", "before", "contexts", "decoding", "lost", "preempted", "prefill",
-        "prefills", "refusal", "sampled",
-    )  # fmt: skip
+    admitted = preempted = prefill = prefills = contexts = before = decoding = lost = 0
+    refusal = Refusal.NONE
+    again = False
 
     def __init__(self) -> None:
-        self.admitted = self.preempted = self.prefill = self.prefills = 0
-        self.contexts = self.before = self.decoding = self.lost = 0
-        self.refusal = Refusal.NONE
-        self.again = False
         self.sampled: list[Job] = []
 
     def compute(self, job: Job, new: int) -> None:
         """So many tokens of a prompt; whoever has all of them stored samples."""
+        stored = job.stored
         self.prefills += 1
         self.prefill += new
-        self.contexts += new * job.stored + new * (new + 1) // 2
-        self.before += job.stored
-        job.stored += new
-        if job.stored == job.prompt + job.generated:
+        self.contexts += new * stored + new * (new + 1) // 2
+        self.before += stored
+        job.stored = stored = stored + new
+        if stored == job.prompt + job.generated:
             self.sampled.append(job)
 
 
@@ -79,15 +75,15 @@ class LeapOrca:
 
     def plan(self, tick: int, now_s: float) -> Step:
         """Admissions from the head of the line."""
-        step, running = Step(), self._running
-        step.decoding = len(running)
+        step, jobs = Step(), self._running.jobs
+        step.decoding = len(jobs)
         if self._batches and step.decoding:
-            step.refusal = Refusal.BATCH if len(self._line) else Refusal.NONE
+            step.refusal = Refusal.BATCH if self._line.waiting else Refusal.NONE
             return step
         left = None if self._budget is None else self._budget - step.decoding
         line, pool = self._line, self._pool
-        while (job := line.head()) is not None:
-            if len(running) >= self._most:
+        while (job := line.head) is not None:
+            if len(jobs) >= self._most:
                 step.refusal = Refusal.MAX_NUM_SEQS
             elif left is not None and job.prompt > left:
                 step.refusal = Refusal.TOKEN_BUDGET
@@ -97,7 +93,7 @@ class LeapOrca:
             else:
                 line.take()
                 pool.admit(job, job.prompt, tick, now_s)
-                running.enter(job)
+                self._running.enter(job)
                 step.admitted += 1
                 step.compute(job, job.prompt)
                 if job.admitted_tick < 0:
@@ -113,7 +109,7 @@ class LeapOrca:
         if not self._batches:
             return ended
         self._lingering += ended
-        if len(self._running):
+        if self._running.jobs:
             return []
         done, self._lingering = self._lingering, []
         return done
@@ -175,7 +171,7 @@ class LeapVllm:
     def _admit(self, step: Step, left: int) -> None:
         """From the head of the line; the first failure ends it."""
         line, pool, running = self._line, self._pool, self._running
-        while (job := line.head()) is not None:
+        while (job := line.head) is not None:
             refusal = self._refusal(job, left)
             if refusal is not Refusal.NONE:
                 step.refusal = refusal
@@ -197,14 +193,14 @@ class LeapVllm:
 
     def _refusal(self, job: Job, left: int) -> Refusal:
         rules, pool = self._rules, self._pool
-        if len(self._running) >= rules.max_num_seqs:
+        if len(self._running.jobs) >= rules.max_num_seqs:
             return Refusal.MAX_NUM_SEQS
         if self._vain >= VAIN_PREEMPTIONS and job is self._vain_victim:
             return Refusal.MEMORY
         new = job.prompt + job.generated
         if left <= 0 or (new > left and not rules.enable_chunked_prefill):
             return Refusal.TOKEN_BUDGET
-        spare = rules.watermark_cells if len(self._running) else 0
+        spare = rules.watermark_cells if self._running.jobs else 0
         if rules.scheduler_reserve_full_isl and not pool.fits_whole(job, spare):
             return Refusal.MEMORY
         return Refusal.NONE if pool.fits(job, min(new, left), spare) else Refusal.MEMORY
@@ -231,7 +227,7 @@ class LeapVllm:
 
     def _note_vain(self, victim: Job) -> None:
         """Count how often a job that had all memory to itself gave way to itself."""
-        if len(self._running) > 1:
+        if len(self._running.jobs) > 1:
             return
         again = victim is self._vain_victim and victim.end < 0
         self._vain_victim, self._vain = victim, self._vain + 1 if again else 0

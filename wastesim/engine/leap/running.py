@@ -18,9 +18,6 @@ class Running:
         self._ticks: list[int] = []  # a heap of the keys
         self._order = 0
 
-    def __len__(self) -> int:
-        return len(self.jobs)
-
     def enter(self, job: Job) -> None:
         """A job was admitted."""
         self._order += 1

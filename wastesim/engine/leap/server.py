@@ -17,7 +17,7 @@ import simpy
 
 from wastesim.allocation import Policy
 from wastesim.engine.cost import CostModel
-from wastesim.engine.leap.clocks import Costs, LeapClock
+from wastesim.engine.leap.clocks import LeapClock
 from wastesim.engine.leap.line import Line
 from wastesim.engine.leap.pool import LeapPool
 from wastesim.engine.leap.rules import LeapRules, Step
@@ -69,6 +69,7 @@ class LeapServer:
             parts.line,
             parts.policy.capacity_cells,
         )
+        self._watched = type(parts.observer) is not Observer
         self._ended = 0
         self._stored = 0  # tokens in cells, of whoever holds any
         self._idle_since_s = parts.line.first_s or 0.0
@@ -85,74 +86,73 @@ class LeapServer:
 
     def run(self) -> Generator[simpy.Event, None, None]:
         """The main loop: sleep while nobody is there, else leap."""
-        line, running, observer = self.parts.line, self.parts.running, self.parts.observer
+        env, line, running = self.env, self.parts.line, self.parts.running
         while not self.stopped_because:
-            line.arrive(self.env.now)
-            self._refuse(self.env.now)
-            if len(running) or len(line):
-                yield from self._stretch()
-                if observer.should_stop():
-                    self.stopped_because = "the run was stopped"
+            line.arrive(env.now)
+            if line.refused_s <= env.now:
+                self._refuse(env.now)
+            if running.jobs or line.waiting:
+                ends_s = self._stretch(env.now)
+                if not env.pass_to(ends_s):
+                    yield env.at(ends_s)
+                if self._watched:
+                    self._ask(ends_s)
             elif line.next_s < inf:
                 yield from self._sleep()
             else:
                 break
         self._end()
 
-    def _stretch(self) -> Generator[simpy.Event, None, None]:
-        """A tick as it is planned, and all those after it in which nothing happens."""
+    def _stretch(self, now_s: float) -> float:
+        """A tick as it is planned, and all those after it in which nothing happens; its end."""
         parts, tick = self.parts, self.ticks
-        line, running, pool, clock = parts.line, parts.running, parts.pool, parts.clock
-        step = parts.rules.plan(tick, self.env.now)
-        if not (step.decoding or step.prefills or step.preempted):
-            self._stall(step)
-            return
+        running, pool, line = parts.running, parts.pool, parts.line
+        step = parts.rules.plan(tick, now_s)
+        decoding, prefill = step.decoding, step.prefill
+        if not (decoding or prefill or step.preempted):
+            return self._stall(step, now_s)
         of_scheduled = self._begin(step, tick)
-        stored = self._stored - step.lost + step.decoding + step.prefill
+        stored = self._stored - step.lost + decoding + prefill
+        many, reserved = len(running.jobs), pool.reserved
         ticks = self._length(step, tick)
-        ends_s = clock.end(ticks)
         for job in step.sampled:
             if job.first_tick < 0:
-                job.first_tick, job.first_s = tick, clock.end(1)
-        clock.commit(ticks)
+                job.first_tick, job.first_s = tick, parts.clock.end(1)
+        ends_s = parts.clock.commit(ticks)
         before = (
-            ticks, len(running), step.decoding + step.prefills, step.prefill, step.decoding,
-            step.contexts, of_scheduled, stored, pool.reserved, pool.unused, pool.padding,
-            step.refusal is Refusal.MEMORY, len(line), line.joined, step.admitted, step.preempted,
+            ticks, many, decoding + step.prefills, prefill, decoding, step.contexts, of_scheduled,
+            stored, reserved, pool.unused, pool.padding, step.refusal is Refusal.MEMORY,
+            line.waiting, line.joined, step.admitted, step.preempted, *pool.fragmentation(),
         )  # fmt: skip
-        free = pool.fragmentation()
         if ticks > 1:
             pool.passed(tick, ticks - 1)
-            running.stored += running.decoding * (ticks - 1)
-            stored += running.decoding * (ticks - 1)
-        yield self.env.at(ends_s)
-        self.ticks += ticks
-        self._stored = stored
+            running.stored += many * (ticks - 1)
+            stored += many * (ticks - 1)
+        self.ticks, self._stored = tick + ticks, stored
         finished = self._deliver(ends_s)
-        self._rows.add((*before, finished, pool.reserved, *free))
-        parts.observer.passed(ends_s, len(running), len(line), self._ended)
+        self._rows.add((*before, finished, pool.reserved))
+        return ends_s
 
     def _begin(self, step: Step, tick: int) -> int:
         """Tell the clock what ticks cost; returns tokens stored of those with work in the first."""
-        running, cost = self.parts.running, self.parts.cost
+        running, pool, cost = self.parts.running, self.parts.pool, self.parts.cost
         running.stored += step.decoding
         of_scheduled = running.stored + step.before + step.prefill
         step.contexts += running.stored
         for job in step.sampled:
             running.decodes(job, tick)
-            self.parts.pool.joined(job, tick)
-        tokens, many = step.decoding + step.prefill, len(running)
-        weights = cost.weights_read_bytes
+            pool.joined(job, tick)
+        tokens, many = step.decoding + step.prefill, len(running.jobs)
         of_all = running.stored + many
+        weights, per_token = cost.weights_read_bytes, cost.kv_bytes_per_token
+        flop, per_context = cost.flop_per_token, cost.attention_flop_per_context
         self.parts.clock.begin(
-            Costs(
-                (weights if tokens else 0) + cost.kv_bytes_per_token * of_scheduled,
-                cost.flop_per_token * tokens + cost.attention_flop_per_context * step.contexts,
-                weights + cost.kv_bytes_per_token * of_all,
-                cost.flop_per_token * many + cost.attention_flop_per_context * of_all,
-                cost.kv_bytes_per_token * many,
-                cost.attention_flop_per_context * many,
-            )
+            (weights if tokens else 0) + per_token * of_scheduled,
+            flop * tokens + per_context * step.contexts,
+            weights + per_token * of_all,
+            flop * many + per_context * of_all,
+            per_token * many,
+            per_context * many,
         )
         return of_scheduled
 
@@ -163,10 +163,12 @@ class LeapServer:
             return 1
         more = min(parts.running.first_end() - tick, MOST_TICKS - 1)
         ticks = 1 + parts.pool.ahead(tick, more)
+        if ticks == 1:
+            return 1
         limit_s = parts.observer.until_s
-        if not len(parts.line):
-            limit_s = min(limit_s, parts.line.next_s)
-        return parts.clock.until(limit_s, ticks) if limit_s < inf and ticks > 1 else ticks
+        if not parts.line.waiting and parts.line.next_s < limit_s:
+            limit_s = parts.line.next_s
+        return parts.clock.until(limit_s, ticks) if limit_s < inf else ticks
 
     def _deliver(self, now_s: float) -> int:
         """Who sampled the last token in the latest tick is done; returns how many were."""
@@ -180,9 +182,16 @@ class LeapServer:
         for job in ended:
             self._requests.completed(job, tick, now_s)
         self._ended += len(ended)
-        if not len(parts.running):
+        if not parts.running.jobs:
             self._idle_since_s = now_s
         return len(ended)
+
+    def _ask(self, now_s: float) -> None:
+        """Somebody looks on: tell where the run is, and ask whether it is to stop."""
+        parts = self.parts
+        parts.observer.passed(now_s, len(parts.running.jobs), parts.line.waiting, self._ended)
+        if parts.observer.should_stop():
+            self.stopped_because = "the run was stopped"
 
     def _refuse(self, until_s: float) -> None:
         """Record who came until then and was not let in."""
@@ -200,13 +209,13 @@ class LeapServer:
             self._rows.sleep(self._idle_since_s, starts_s - self._idle_since_s)
             self.parts.observer.passed(starts_s, 0, 0, self._ended)
 
-    def _stall(self, step: Step) -> None:
+    def _stall(self, step: Step, now_s: float) -> float:
         """Nothing can run, and nobody will ever give up: end the run and say why."""
-        parts, head = self.parts, self.parts.line.head()
+        parts, head = self.parts, self.parts.line.head
         assert head is not None  # somebody is here, and nobody runs
         self.stopped_because = stall_message(parts.policy, head.ask(), head.final, step.refusal)
-        self._rows.stall(self.env.now, len(parts.line), parts.pool.fragmentation(), step.refusal)
-        parts.observer.passed(self.env.now, 0, len(parts.line), self._ended)
+        self._rows.stall(now_s, parts.line.waiting, parts.pool.fragmentation(), step.refusal)
+        return now_s
 
     def _end(self) -> None:
         """The run is over: whoever is still here is unfinished."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 
 import numpy as np
 
 from wastesim.engine.cost import CostModel
-from wastesim.engine.leap.clocks import LeapClock
+from wastesim.engine.leap.clocks import Expanded, LeapClock
 from wastesim.engine.leap.job import Job
 from wastesim.engine.leap.line import Line
 from wastesim.engine.leap.pool import LeapPool
@@ -24,7 +25,7 @@ _MOST_STRETCHES = 1 << 13
 STRETCH = (
     "ticks", "running", "scheduled", "prefill", "decoding", "contexts", "of_scheduled", "stored",
     "reserved", "unused", "padding", "short", "waiting", "joined", "admitted", "preempted",
-    "finished", "reserved_end", "largest_free", "free_spans",
+    "largest_free", "free_spans", "finished", "reserved_end",
 )  # fmt: skip
 
 
@@ -69,7 +70,7 @@ class Ticks:
         """Nobody was here."""
         self._asleep.append((self._ticks, since_s, dt_s))
         self._clock.sleep()
-        self._stretches.extend((1, *[0] * (len(STRETCH) - 3), -1, -1))
+        self._stretches.extend((1, *[0] * (len(STRETCH) - 5), -1, -1, 0, 0))
         self._count += 1
         self._ticks += 1
 
@@ -95,82 +96,85 @@ class Ticks:
 
     def _columns(self, of: dict[str, Array]) -> dict[str, Array]:
         ticks = of["ticks"]
-        row = np.repeat(np.arange(len(ticks)), ticks)
         begins = np.cumsum(ticks) - ticks
-        k = np.arange(len(row)) - begins[row]
-        t_s, dt_s = self._times(ticks, row, k)
-        first, last = k == 0, k == ticks[row] - 1
-        running, stored = of["running"][row], of["stored"][row] + of["running"][row] * k
-        reserved, padding = self._memory(of, row, begins)
-        unused, short = of["unused"][row], of["short"][row] == 1
-        free = self._capacity - reserved
+        k = np.arange(self._ticks) - np.repeat(begins, ticks)
+        every = Expanded(ticks, k)
+        each = every.each
+
+        def at_first(name: str, later: Array | int) -> Array:
+            column = later if isinstance(later, np.ndarray) else np.full(len(k), later)
+            column = column.copy()
+            column[begins] = of[name]
+            return column
+
+        running = each(of["running"])
+        stored, of_scheduled = (each(of[name]) + running * k for name in ("stored", "of_scheduled"))
+        reserved, padding = self._memory(of, each, begins)
+        unused, free = each(of["unused"]), self._capacity - reserved
+        stranded = np.where(each(of["short"]) == 1, free, 0)
         shares = {
             "written": stored,
             "future": reserved - stored - unused - padding,
             "unused": unused,
             "padding": padding,
-            "stranded": np.where(short, free, 0),
-            "idle": np.where(short, 0, free),
+            "stranded": stranded,
+            "idle": free - stranded,
         }
         _check(shares)
-        moved, flop, prefill = self._costs(of, row, k)
+        decoded, prefill = at_first("decoding", running), at_first("prefill", 0)
+        tokens, contexts = decoded + prefill, at_first("contexts", of_scheduled)
+        moved = self._cost.kv_bytes_per_token * of_scheduled
+        moved += np.where(tokens > 0, self._cost.weights_read_bytes, 0)
+        flop = self._cost.flop_per_token * tokens
+        flop += self._cost.attention_flop_per_context * contexts
+        t_s, dt_s = self._clock.columns(every, moved, flop)
+        for place, since_s, length_s in self._asleep:
+            t_s[place], dt_s[place] = since_s, length_s
+        ends = begins + ticks - 1
+        finished, reserved_end = np.zeros(len(k), dtype=np.int64), reserved.copy()
+        finished[ends], reserved_end[ends] = of["finished"], of["reserved_end"]
         return {
             "t_s": t_s,
             "dt_s": dt_s,
             **shares,
             "running": running,
-            "waiting": self._waiting(of, row, k, t_s),
+            "waiting": self._waiting(of, each, begins, t_s),
             "prefill_tokens": prefill,
-            "decode_tokens": np.where(first, of["decoding"][row], running),
+            "decode_tokens": decoded,
             "moved_bytes": moved,
             "flop": flop,
             "stored_tokens": stored,
-            "scheduled": np.where(first, of["scheduled"][row], running),
-            "admitted": np.where(first, of["admitted"][row], 0),
-            "preempted": np.where(first, of["preempted"][row], 0),
-            "finished": np.where(last, of["finished"][row], 0),
-            "reserved_end": np.where(last, of["reserved_end"][row], reserved),
-            "largest_free": of["largest_free"][row],
-            "free_spans": of["free_spans"][row],
+            "scheduled": at_first("scheduled", running),
+            "admitted": at_first("admitted", 0),
+            "preempted": at_first("preempted", 0),
+            "finished": finished,
+            "reserved_end": reserved_end,
+            "largest_free": each(of["largest_free"]),
+            "free_spans": each(of["free_spans"]),
         }
 
-    def _times(self, ticks: Array, row: Array, k: Array) -> tuple[Array, Array]:
-        t_s, dt_s = self._clock.columns(ticks, row, k)
-        for place, since_s, length_s in self._asleep:
-            t_s[place], dt_s[place] = since_s, length_s
-        return t_s, dt_s
-
-    def _memory(self, of: dict[str, Array], row: Array, begins: Array) -> tuple[Array, Array]:
+    def _memory(
+        self, of: dict[str, Array], each: Callable[[Array], Array], begins: Array
+    ) -> tuple[Array, Array]:
         """Reserved cells and padding by tick."""
-        reserved, padding = of["reserved"][row], of["padding"][row]
         found = self._pool.by_tick(self._first, self._ran)
         if found is None:
-            return reserved, padding
-        grown, padding = (np.zeros(len(row), dtype=np.int64) for _ in range(2))
-        ran = np.ones(len(row), dtype=bool)
+            return each(of["reserved"]), each(of["padding"])
+        grown, padding = (np.zeros(self._ticks, dtype=np.int64) for _ in range(2))
+        ran = np.ones(self._ticks, dtype=bool)
         ran[[place for place, _, _ in self._asleep]] = False
         grown[ran], padding[ran] = found
         total = np.cumsum(grown)
-        return reserved + total - total[begins][row], padding
+        return each(of["reserved"] - total[begins]) + total, padding
 
-    def _costs(self, of: dict[str, Array], row: Array, k: Array) -> tuple[Array, Array, Array]:
-        """Bytes, FLOP and prefilled tokens by tick: see `CostModel.of`."""
-        cost, running, first = self._cost, of["running"][row], k == 0
-        prefill = np.where(first, of["prefill"][row], 0)
-        tokens = np.where(first, of["prefill"][row] + of["decoding"][row], running)
-        stored = of["of_scheduled"][row] + running * k
-        contexts = np.where(first, of["contexts"][row], stored)
-        weights = np.where(tokens > 0, cost.weights_read_bytes, 0)
-        moved = weights + cost.kv_bytes_per_token * stored
-        flop = cost.flop_per_token * tokens + cost.attention_flop_per_context * contexts
-        return moved, flop, prefill
-
-    def _waiting(self, of: dict[str, Array], row: Array, k: Array, t_s: Array) -> Array:
+    def _waiting(
+        self, of: dict[str, Array], each: Callable[[Array], Array], begins: Array, t_s: Array
+    ) -> Array:
         """Who waited at the first tick, and who has joined until each other one."""
         number, times = self._line.times()
         joined = number + np.searchsorted(times, t_s, side="right")
-        later = np.where(k == 0, 0, joined - of["joined"][row])
-        waiting: Array = of["waiting"][row] + later
+        waiting: Array = each(of["waiting"] - of["joined"]) + joined
+        waiting[begins] = of["waiting"]
         return waiting
 
 
@@ -204,49 +208,61 @@ def unfinished(job: Job, tick: int, reason: str, pool: LeapPool) -> RequestRow:
     )
 
 
+#: Columns of requests that are fields of jobs.
+_SAME = {
+    "request_id": "request_id",
+    "arrival_s": "arrival_s",
+    "prompt_tokens": "prompt",
+    "truncated_tokens": "truncated",
+    "reserved_cells": "held",
+    "preemptions": "preemptions",
+    "scheduled_tokens": "scheduled",
+    "admitted_s": "admitted_s",
+    "first_token_s": "first_s",
+    "admitted_tick": "admitted_tick",
+    "first_token_tick": "first_tick",
+}
+
+
 class Requests:
     """One row per job that has ended."""
 
-    _INTEGERS = (
-        "request_id", "prompt_tokens", "output_tokens", "truncated_tokens", "generated_tokens",
-        "stored_tokens", "reserved_cells", "preemptions", "scheduled_tokens", "admitted_tick",
-        "first_token_tick", "finished_tick",
-    )  # fmt: skip
-    _TIMES = ("arrival_s", "admitted_s", "first_token_s", "finished_s")
-
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._integers, self._times = array("q"), array("d")
-        self._count = 0
+        self._done: list[tuple[Job, int, float]] = []  # with the tick of its end, and when it ended
 
     def completed(self, job: Job, tick: int, now_s: float) -> None:
         """It sampled its last token in `tick`, which was over at `now_s`."""
-        final = job.final
-        self._integers.extend(
-            (
-                job.request_id, job.prompt, job.outputs, job.truncated, job.outputs, final,
-                job.held, job.preemptions, job.scheduled + final, job.admitted_tick,
-                job.first_tick, tick,
-            )
-        )  # fmt: skip
-        self._times.extend((job.arrival_s, job.admitted_s, job.first_s, now_s))
-        self._count += 1
-        if self._count == _MOST_STRETCHES:
+        self._done.append((job, tick, now_s))
+        if len(self._done) == _MOST_STRETCHES:
             self.flush()
 
     def flush(self) -> None:
         """Hand all rows over."""
-        if not self._count:
+        if not self._done:
             return
-        integers = np.frombuffer(self._integers, dtype=np.int64).reshape(self._count, -1).T
-        times = np.frombuffer(self._times).reshape(self._count, -1).T
-        columns: dict[str, Array] = dict(zip(self._INTEGERS, integers, strict=True))
-        columns |= dict(zip(self._TIMES, times, strict=True))
-        for name, text in (("status", "completed"), ("reason", "")):
-            columns[name] = np.full(self._count, text, dtype=object)
-        self._recorder.requests(columns)
-        self._integers, self._times = array("q"), array("d")
-        self._count = 0
+        jobs, ticks, times_s = zip(*self._done, strict=True)
+        outputs, final = (
+            np.array([getattr(job, name) for job in jobs]) for name in ("outputs", "final")
+        )
+        columns: dict[str, Array] = {
+            name: np.array([getattr(job, field) for job in jobs])
+            for name, field in _SAME.items()
+        }
+        self._done = []
+        self._recorder.requests(
+            {
+                **columns,
+                "status": np.full(len(jobs), "completed", dtype=object),
+                "reason": np.full(len(jobs), "", dtype=object),
+                "output_tokens": outputs,
+                "generated_tokens": outputs,
+                "stored_tokens": final,
+                "scheduled_tokens": columns["scheduled_tokens"] + final,
+                "finished_tick": np.array(ticks),
+                "finished_s": np.array(times_s),
+            }
+        )
 
 
 def _check(shares: dict[str, Array]) -> None:
