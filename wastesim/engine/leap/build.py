@@ -12,15 +12,17 @@ from wastesim.engine.cost import CostModel
 from wastesim.engine.decorate import hint_for
 from wastesim.engine.door import Door
 from wastesim.engine.leap.blocks import BlockPool
+from wastesim.engine.leap.by_job import JobServer
+from wastesim.engine.leap.by_slot import SlotServer
 from wastesim.engine.leap.clocks import leaping
 from wastesim.engine.leap.gate import Gate
-from wastesim.engine.leap.line import Line
+from wastesim.engine.leap.line import Arrivals, Line
 from wastesim.engine.leap.placed import PlacedPool
 from wastesim.engine.leap.pool import LeapPool
 from wastesim.engine.leap.rules import LeapOrca, LeapRules, LeapVllm
 from wastesim.engine.leap.running import Running
 from wastesim.engine.leap.server import LeapParts, LeapServer
-from wastesim.engine.leap.slots import SlotPool
+from wastesim.engine.leap.tables import ByTick, Ticks
 from wastesim.engine.observer import Observer
 from wastesim.engine.simtime import SimTime
 from wastesim.engine.spanlog import SpanLog
@@ -76,33 +78,41 @@ def leap_server(
     claim = None if isinstance(config, ForeignPolicy) else config.claim
     hint = hint_for(config, streams) if claim in ("oracle", "pow2", "predicted") else None
     gate = Gate(outfit.door, policy, known=claim is not None, hint=hint)
-    line, running = Line(gate.admit(workload.blocks())), Running()
-    pool = _pool(experiment, outfit)
+    blocks = gate.admit(workload.blocks())
     clock = leaping(outfit.clock)
     assert clock is not None  # `why_not` has looked
-    return LeapServer(
-        env,
-        LeapParts(
-            line=line,
-            running=running,
-            pool=pool,
-            rules=_rules(experiment, line, running, pool, outfit.vllm),
-            clock=clock,
-            cost=outfit.cost,
-            recorder=outfit.recorder,
-            observer=outfit.observer,
-            policy=policy,
-            spans=outfit.spans,
-        ),
+    recorder, cost = outfit.recorder, outfit.cost
+
+    def parts(line: Arrivals, by_tick: ByTick) -> LeapParts:
+        rows = Ticks(recorder, clock, cost, by_tick, line, policy.capacity_cells)
+        return LeapParts(line, clock, cost, recorder, rows, outfit.observer, policy, outfit.spans)
+
+    if _only_slots(experiment, outfit):
+        assert isinstance(policy, Slots)
+        shared = parts(Arrivals(blocks), lambda begin, end: None)
+        seqs = experiment.server.max_num_seqs
+        return SlotServer(env, shared, policy.slots, policy.slot_cells, seqs)
+    line, running, pool = Line(blocks), Running(), _pool(experiment, outfit)
+    rules = _rules(experiment, line, running, pool, outfit.vllm)
+    return JobServer(env, parts(line, pool.by_tick), line, running, pool, rules)
+
+
+def _only_slots(experiment: Experiment, outfit: Outfit) -> bool:
+    """Whether there is nothing to a request but a slot, and that whoever comes fits into one."""
+    server, policy = experiment.server, outfit.policy
+    return (
+        isinstance(policy, Slots)
+        and not outfit.spans.active
+        and server.scheduling == "orca"
+        and server.token_budget is None
+        and server.refuse_impossible
     )
 
 
 def _pool(experiment: Experiment, outfit: Outfit) -> LeapPool:
-    """Numbers of slots or blocks are enough where nobody wants to see which they are."""
+    """Numbers of blocks are enough where nobody wants to see which they are."""
     config, policy = experiment.server.policy, outfit.policy
     if not outfit.spans.active and not isinstance(config, ForeignPolicy):
-        if isinstance(policy, Slots):
-            return SlotPool(policy.slots, policy.slot_cells)
         if config.claim == "prompt":  # blocks and pages are all that goes with it
             return BlockPool(policy.capacity_cells // outfit.block_cells, outfit.block_cells)
     return PlacedPool(policy, outfit.spans)

@@ -190,9 +190,7 @@ class RooflineLeaps:
 
     def _note(self) -> None:
         totals = (self._base_s, self._bytes, self._flop, self._ticks)
-        self._stretches.append(
-            (*totals, self._first_by_bytes, self._later_by_bytes, self._switch)
-        )
+        self._stretches.append((*totals, self._first_by_bytes, self._later_by_bytes, self._switch))
 
     def columns(self, of: Expanded, moved: Array, flop: Array) -> tuple[Array, Array]:
         """Running sums within each stretch, on top of the totals before it."""

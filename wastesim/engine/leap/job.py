@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from wastesim.allocation import Ask
 
-
 #: Who was let in, as it waits: id, arrival in s, prompt, outputs (what truncation left of them),
 #: truncated outputs, `max_tokens`, hint.
 Entry = tuple[int, float, int, int, int, int, int | None]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from math import inf
 
 import numpy as np
@@ -18,8 +19,8 @@ from wastesim.engine.leap.job import Entry, Job
 from wastesim.records import Array, RequestRow
 
 
-class Line:
-    """Arrivals at the tail, preempted ones back at the front."""
+class Arrivals:
+    """Everybody who comes, in order; those let in are handed out as entries."""
 
     def __init__(self, blocks: Iterator[Admitted]) -> None:
         self._blocks = blocks
@@ -30,9 +31,6 @@ class Line:
         self._kept: deque[Array] = deque()  # times of arrival since `forget`
         self._kept_from = 0
         self._refused: deque[RequestRow] = deque()
-        self._back: deque[Job] = deque()
-        self._fresh: Job | None = None  # who is next of those that never ran
-        self.head: Job | None = None  # who is next
         self.waiting = 0
         self.joined = 0  # how many ever came
         self.first_s: float | None = None  # of everybody's arrival
@@ -50,23 +48,15 @@ class Line:
                 self.next_s = self._times[end]
             else:
                 self._load()
-        if self.head is None and self.waiting:
-            self.head = self._following()
 
-    def take(self) -> None:
-        """The head leaves the line."""
-        self.waiting -= 1
-        if self._back:
-            self._back.popleft()
-        else:
-            self._fresh = None
-        self.head = self._following() if self.waiting else None
-
-    def come_back(self, job: Job) -> None:
-        """A preempted job comes to the front."""
-        self._back.appendleft(job)
-        self.waiting += 1
-        self.head = job
+    def entries(self, count: int) -> list[Entry]:
+        """The first `count` of those that wait; they wait no more."""
+        self.waiting -= count
+        found = list(islice(self._entries, count))
+        while len(found) < count:
+            self._entries = zip(*self._ahead.popleft().lists(), strict=True)
+            found += islice(self._entries, count - len(found))
+        return found
 
     def refused(self, until_s: float) -> Iterator[RequestRow]:
         """Rows of those who were not let in until then, each once."""
@@ -83,24 +73,6 @@ class Line:
         while len(self._kept) > 1:
             self._kept_from += len(self._kept.popleft())
 
-    def rest(self) -> Iterator[Job]:
-        """Everybody who waits, when the run is over."""
-        while self.head is not None:
-            yield self.head
-            self.take()
-
-    def _following(self) -> Job:
-        """The first of those that wait."""
-        if self._back:
-            return self._back[0]
-        if self._fresh is None:
-            entry = next(self._entries, None)
-            if entry is None:
-                self._entries = zip(*self._ahead.popleft().lists(), strict=True)
-                entry = next(self._entries)
-            self._fresh = Job(entry)
-        return self._fresh
-
     def _load(self) -> None:
         """The next block in which anybody is let in."""
         self._times, self._next, self.next_s = [], 0, inf
@@ -115,3 +87,51 @@ class Line:
                 self._times = block.arrival_s.tolist()
                 self.next_s = self._times[0]
                 return
+
+
+class Line(Arrivals):
+    """Arrivals at the tail, preempted jobs back at the front."""
+
+    def __init__(self, blocks: Iterator[Admitted]) -> None:
+        self._back: deque[Job] = deque()
+        self._fresh: Job | None = None  # who is next of those that never ran
+        self.head: Job | None = None  # who is next
+        super().__init__(blocks)
+
+    def arrive(self, now_s: float) -> None:
+        """Everybody with an arrival at or before `now_s` is here."""
+        if self.next_s <= now_s:
+            super().arrive(now_s)
+            if self.head is None:
+                self.head = self._following()
+
+    def take(self) -> None:
+        """The head leaves the line."""
+        self.waiting -= 1
+        if self._back:
+            self._back.popleft()
+        else:
+            self._fresh = None
+        self.head = self._following()
+
+    def come_back(self, job: Job) -> None:
+        """A preempted job comes to the front."""
+        self._back.appendleft(job)
+        self.waiting += 1
+        self.head = job
+
+    def rest(self) -> Iterator[Job]:
+        """Everybody who waits, when the run is over."""
+        while self.head is not None:
+            yield self.head
+            self.take()
+
+    def _following(self) -> Job | None:
+        """The first of those that wait."""
+        if self._back:
+            return self._back[0]
+        if self._fresh is None and self.waiting:
+            (entry,) = self.entries(1)
+            self.waiting += 1  # it waits on, as a job
+            self._fresh = Job(entry)
+        return self._fresh

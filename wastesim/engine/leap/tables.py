@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
+from operator import attrgetter
 
 import numpy as np
 
 from wastesim.engine.cost import CostModel
 from wastesim.engine.leap.clocks import Expanded, LeapClock
 from wastesim.engine.leap.job import Job
-from wastesim.engine.leap.line import Line
-from wastesim.engine.leap.pool import LeapPool
+from wastesim.engine.leap.line import Arrivals
 from wastesim.engine.scheduler import Refusal
 from wastesim.engine.snapshot import idle_row
 from wastesim.errors import AllocationError
 from wastesim.records import Array, Recorder, RequestRow
 
-#: Rows are handed over when so many are ready: enough for numpy, little memory.
-_MOST_TICKS = 1 << 16
-_MOST_STRETCHES = 1 << 13
+#: Rows are handed over when so many are ready: columns that stay in a processor's cache.
+_MOST_TICKS = 1 << 13
+_MOST_STRETCHES = CHUNK = 1 << 12
 
 #: What a stretch is: of its first tick, unless something else is said.
 STRETCH = (
@@ -27,6 +26,10 @@ STRETCH = (
     "reserved", "unused", "padding", "short", "waiting", "joined", "admitted", "preempted",
     "largest_free", "free_spans", "finished", "reserved_end",
 )  # fmt: skip
+
+
+#: Cells given to decoding jobs, and padding, by tick: see `LeapPool.by_tick`.
+ByTick = Callable[[int, int], tuple[Array, Array] | None]
 
 
 class Ticks:
@@ -41,17 +44,17 @@ class Ticks:
         recorder: Recorder,
         clock: LeapClock,
         cost: CostModel,
-        pool: LeapPool,
-        line: Line,
+        by_tick: ByTick,
+        line: Arrivals,
         capacity_cells: int,
     ) -> None:
         self._recorder = recorder
         self._clock = clock
         self._cost = cost
-        self._pool = pool
+        self._by_tick = by_tick
         self._line = line
         self._capacity = capacity_cells
-        self._stretches = array("q")
+        self._stretches: list[int] = []
         self._asleep: list[tuple[int, float, float]] = []  # row, since, for how long
         self._count = self._ticks = 0
         self._first = 0  # number of the first tick that ran and is not yet handed over
@@ -87,9 +90,10 @@ class Ticks:
         """Hand all rows over."""
         if not self._count:
             return
-        rows = np.frombuffer(self._stretches, dtype=np.int64).reshape(self._count, -1)
+        rows = np.fromiter(self._stretches, np.int64, len(self._stretches))
+        rows = rows.reshape(self._count, -1)
         self._recorder.ticks(self._columns(dict(zip(STRETCH, rows.T, strict=True))))
-        self._stretches, self._asleep = array("q"), []
+        self._stretches, self._asleep = [], []
         self._count = self._ticks = 0
         self._first = self._ran
         self._line.forget()
@@ -157,7 +161,7 @@ class Ticks:
         self, of: dict[str, Array], each: Callable[[Array], Array], begins: Array
     ) -> tuple[Array, Array]:
         """Reserved cells and padding by tick."""
-        found = self._pool.by_tick(self._first, self._ran)
+        found = self._by_tick(self._first, self._ran)
         if found is None:
             return each(of["reserved"]), each(of["padding"])
         grown, padding = (np.zeros(self._ticks, dtype=np.int64) for _ in range(2))
@@ -178,13 +182,13 @@ class Ticks:
         return waiting
 
 
-def unfinished(job: Job, tick: int, reason: str, pool: LeapPool) -> RequestRow:
+def unfinished(job: Job, tick: int, reason: str, cells: Callable[[Job, int], int]) -> RequestRow:
     """The row of a job that still waits or runs after `tick`, the last one."""
     generated, stored = job.generated, job.stored
     if job.end >= 0:
         left = job.end - tick
         generated, stored = job.outputs - left, job.final - left
-    held = pool.held(job, stored) if stored else 0
+    held = cells(job, stored) if stored else 0
     admitted, first = job.admitted_tick >= 0, job.first_tick >= 0
     return RequestRow(
         request_id=job.request_id,
@@ -213,6 +217,8 @@ _SAME = {
     "request_id": "request_id",
     "arrival_s": "arrival_s",
     "prompt_tokens": "prompt",
+    "output_tokens": "outputs",
+    "stored_tokens": "final",
     "truncated_tokens": "truncated",
     "reserved_cells": "held",
     "preemptions": "preemptions",
@@ -222,6 +228,8 @@ _SAME = {
     "admitted_tick": "admitted_tick",
     "first_token_tick": "first_tick",
 }
+
+_fields = attrgetter(*_SAME.values())
 
 
 class Requests:
@@ -242,22 +250,18 @@ class Requests:
         if not self._done:
             return
         jobs, ticks, times_s = zip(*self._done, strict=True)
-        outputs, final = (
-            np.array([getattr(job, name) for job in jobs]) for name in ("outputs", "final")
-        )
+        found = zip(*map(_fields, jobs), strict=True)
         columns: dict[str, Array] = {
-            name: np.array([getattr(job, field) for job in jobs])
-            for name, field in _SAME.items()
+            name: np.array(values) for name, values in zip(_SAME, found, strict=True)
         }
+        outputs, final = columns["output_tokens"], columns["stored_tokens"]
         self._done = []
         self._recorder.requests(
             {
                 **columns,
                 "status": np.full(len(jobs), "completed", dtype=object),
                 "reason": np.full(len(jobs), "", dtype=object),
-                "output_tokens": outputs,
                 "generated_tokens": outputs,
-                "stored_tokens": final,
                 "scheduled_tokens": columns["scheduled_tokens"] + final,
                 "finished_tick": np.array(ticks),
                 "finished_s": np.array(times_s),
