@@ -6,8 +6,6 @@ of bucket ``t mod B`` take a block, and the same ones again B ticks later.
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 
 from wastesim.engine.leap.job import Job
@@ -36,13 +34,13 @@ class BlockPool:
         """Cells of blocks that are held."""
         return (self._num_blocks - self._free) * self._size
 
-    def fits_whole(self, job: Job, spare_cells: int) -> bool:
-        """Whether blocks for all known tokens are free."""
-        return self._blocks(job.known) + self._blocks(spare_cells) <= self._free
-
-    def fits(self, job: Job, tokens: int, spare_cells: int = 0) -> bool:
-        """Whether blocks for the next tokens are free."""
-        return self._blocks(tokens) + self._blocks(spare_cells) <= self._free
+    def fits(self, job: Job, tokens: int, spare_cells: int = 0, *, whole: bool = False) -> bool:
+        """Whether blocks are free for the next tokens, or for all known ones, which are more."""
+        cells, size = job.prompt + job.generated if whole else tokens, self._size
+        needed = -(-cells // size)
+        if spare_cells:
+            needed += -(-spare_cells // size)
+        return needed <= self._free
 
     def admit(self, job: Job, tokens: int, tick: int, now_s: float) -> None:
         """Blocks for the next tokens."""
@@ -57,19 +55,21 @@ class BlockPool:
         self._take(job, tokens, tick)
         return True
 
-    def joined(self, job: Job, tick: int) -> None:
-        """With s stored it needs a block s mod B ticks before a multiple of B is passed."""
-        size = self._size
-        stored = job.final - (job.end - tick)
-        job.bucket = bucket = (tick + 1 - stored) % size
-        self._buckets[bucket][job] = None
-        self._counts[bucket] += 1
-        self._decoding += 1
-        self._log.joins.append(bucket * _TICKS + tick + 1)
-        if job.pad and job.pad_tick < 0:
-            last_begins = (job.final - 1) // size * size
-            job.pad_tick = tick + 1 + last_begins - stored
-            self._log.pads.extend((job.pad_tick, job.pad))
+    def joined(self, jobs: list[Job], tick: int) -> None:
+        """With s stored, a job needs a block in the tick that stores token s rounded up, plus 1."""
+        size, log, following = self._size, self._log, tick + 1
+        for job in jobs:
+            final = job.final
+            stored = final - (job.end - tick)
+            job.bucket = bucket = (following - stored) % size
+            self._buckets[bucket][job] = None
+            self._counts[bucket] += 1
+            log.joins.append(bucket * _TICKS + following)
+            if job.pad and job.pad_tick < 0:
+                last_begins = (final - 1) // size * size
+                job.pad_tick = following + last_begins - stored
+                log.pads.extend((job.pad_tick, job.pad))
+        self._decoding += len(jobs)
 
     def serve(self, tick: int, now_s: float, preempt: Preempt) -> None:
         """A block for each of the bucket; the oldest first when there are not enough."""
@@ -113,14 +113,15 @@ class BlockPool:
         if job.pad_tick >= 0:
             self._log.pads.extend((max(tick, job.pad_tick), -job.pad))
 
-    def release(self, job: Job, tick: int, now_s: float) -> None:
-        """All its blocks, with the last one's padding."""
-        self._leave(job, tick + 1)
-        blocks = self._blocks(job.final)
-        job.held = blocks * self._size
-        self._free += blocks
-        if job.pad:
-            self._log.pads.extend((tick + 1, -job.pad))
+    def release(self, jobs: list[Job], tick: int, now_s: float) -> None:
+        """All their blocks, with the last one's padding."""
+        size, pads = self._size, self._log.pads
+        for job in jobs:
+            self._leave(job, tick + 1)
+            job.held = job.final + job.pad
+            self._free += job.held // size
+            if job.pad:
+                pads.extend((tick + 1, -job.pad))
 
     def held(self, job: Job, stored: int) -> int:
         """Blocks that it cannot do without."""
@@ -169,7 +170,9 @@ class _Log:
     """Who joined and left which bucket when, and when padding came and went."""
 
     def __init__(self, buckets: int) -> None:
-        self.joins, self.leaves, self.pads = array("q"), array("q"), array("q")
+        self.joins: list[int] = []
+        self.leaves: list[int] = []
+        self.pads: list[int] = []  # a tick and an amount, one after the other
         self._members = np.zeros(buckets, dtype=np.int64)
         self._padding = 0
 
@@ -185,23 +188,24 @@ class _Log:
         self.joins, self.leaves = self._settle(joins, 1, end), self._settle(leaves, -1, end)
         return members, self._read_padding(begin, end)
 
-    def _settle(self, keys: Array, sign: int, end: int) -> array[int]:
+    def _settle(self, keys: Array, sign: int, end: int) -> list[int]:
         """Count what came before `end`; the rest is kept."""
         before = keys % _TICKS < end
         buckets = keys[before] // _TICKS
         self._members += sign * np.bincount(buckets, minlength=len(self._members))
-        return array("q", keys[~before].tobytes())
+        kept: list[int] = keys[~before].tolist()
+        return kept
 
     def _read_padding(self, begin: int, end: int) -> Array:
-        pads = np.frombuffer(self.pads, dtype=np.int64).reshape(-1, 2)
+        pads = np.fromiter(self.pads, np.int64, len(self.pads)).reshape(-1, 2)
         now = pads[:, 0] < end
         changes = np.zeros(end - begin, dtype=np.int64)
         np.add.at(changes, np.maximum(pads[now, 0] - begin, 0), pads[now, 1])
         padding: Array = self._padding + np.cumsum(changes)
         self._padding += int(pads[now, 1].sum())
-        self.pads = array("q", pads[~now].tobytes())
+        self.pads = pads[~now].ravel().tolist()
         return padding
 
 
-def _sorted(keys: array[int]) -> Array:
-    return np.sort(np.frombuffer(keys, dtype=np.int64))
+def _sorted(keys: list[int]) -> Array:
+    return np.sort(np.fromiter(keys, np.int64, len(keys)))

@@ -112,9 +112,9 @@ def _only_slots(experiment: Experiment, outfit: Outfit) -> bool:
 def _pool(experiment: Experiment, outfit: Outfit) -> LeapPool:
     """Numbers of blocks are enough where nobody wants to see which they are."""
     config, policy = experiment.server.policy, outfit.policy
-    if not outfit.spans.active and not isinstance(config, ForeignPolicy):
-        if config.claim == "prompt":  # blocks and pages are all that goes with it
-            return BlockPool(policy.capacity_cells // outfit.block_cells, outfit.block_cells)
+    by_block = not isinstance(config, ForeignPolicy) and config.claim == "prompt"
+    if by_block and not outfit.spans.active:  # blocks and pages are all that goes with it
+        return BlockPool(policy.capacity_cells // outfit.block_cells, outfit.block_cells)
     return PlacedPool(policy, outfit.spans)
 
 

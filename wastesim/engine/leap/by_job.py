@@ -1,4 +1,4 @@
-"""Any policy under any scheduler: one object per running request, none of them touched by a tick."""
+"""Any policy under any scheduler: an object per running request, not touched by every tick."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class JobServer(LeapServer):
         decoding, prefill = step.decoding, step.prefill
         if not (decoding or prefill or step.preempted):
             return self._stall(step, now_s)
-        of_scheduled = self._begin(step, tick)
+        of_scheduled, first_s = self._begin(step, tick)
         stored = self.stored - step.lost + decoding + prefill
         many, reserved = len(running.jobs), pool.reserved
         ticks = self._length(step, tick)
         for job in step.sampled:
             if job.first_tick < 0:
-                job.first_tick, job.first_s = tick, parts.clock.end(1)
+                job.first_tick, job.first_s = tick, first_s
         ends_s = parts.clock.commit(ticks)
         before = (
             ticks, many, decoding + step.prefills, prefill, decoding, step.contexts, of_scheduled,
@@ -87,20 +87,22 @@ class JobServer(LeapServer):
             held = self._pool.held
             yield unfinished(job, self.ticks - 1, self.stopped_because, held)
 
-    def _begin(self, step: Step, tick: int) -> int:
-        """Tell the clock what ticks cost; returns tokens stored of those with work in the first."""
+    def _begin(self, step: Step, tick: int) -> tuple[int, float]:
+        """Tell the clock what ticks cost; returns of the first one the tokens stored of those with
+        work, and its end.
+        """
         running, pool, cost = self._running, self._pool, self.parts.cost
         running.stored += step.decoding
         of_scheduled = running.stored + step.before + step.prefill
         step.contexts += running.stored
-        for job in step.sampled:
-            running.decodes(job, tick)
-            pool.joined(job, tick)
+        if step.sampled:
+            running.decodes(step.sampled, tick)
+            pool.joined(step.sampled, tick)
         tokens, many = step.decoding + step.prefill, len(running.jobs)
         of_all = running.stored + many
         weights, per_token = cost.weights_read_bytes, cost.kv_bytes_per_token
         flop, per_context = cost.flop_per_token, cost.attention_flop_per_context
-        self.parts.clock.begin(
+        first_s = self.parts.clock.begin(
             (weights if tokens else 0) + per_token * of_scheduled,
             flop * tokens + per_context * step.contexts,
             weights + per_token * of_all,
@@ -108,7 +110,7 @@ class JobServer(LeapServer):
             per_token * many,
             per_context * many,
         )
-        return of_scheduled
+        return of_scheduled, first_s
 
     def _length(self, step: Step, tick: int) -> int:
         """Ticks until something happens; the last of them is the one in which it does."""
@@ -123,11 +125,11 @@ class JobServer(LeapServer):
         ended = self._running.ended(tick)
         if not ended:
             return 0
-        for job in self._rules.released(ended):
-            self._pool.release(job, tick, now_s)
+        released = self._rules.released(ended)
+        self._pool.release(released, tick, now_s)
+        for job in released:
             self.stored -= job.final
-        for job in ended:
-            self._requests.completed(job, tick, now_s)
+        self._requests.completed(ended, tick, now_s)
         self.ended += len(ended)
         if not self._running.jobs:
             self.all_done(now_s)

@@ -15,7 +15,7 @@ from wastesim.engine.leap.job import Entry, Job
 from wastesim.engine.leap.server import LeapParts, LeapServer
 from wastesim.engine.leap.tables import CHUNK, unfinished
 from wastesim.engine.simtime import SimTime
-from wastesim.records import Array, Recorder, RequestRow
+from wastesim.records import Array, RequestRow
 
 #: Who runs: the tick of its last token, its entry, tick and time of its admission, time of its
 #: first token.  Ordered by end, then by id.
@@ -32,9 +32,11 @@ class SlotServer(LeapServer):
         self._cells = slot_cells
         self._seqs = max_num_seqs
         self._most = min(slots, max_num_seqs)
-        self._unused = 0
+        self._final = 0  # tokens that those who run will have stored
         self._ends: list[Runs] = []
-        self._done = _Done(parts.recorder, slot_cells)
+        self._done: list[tuple[Runs, float]] = []
+        self._line, self._clock, self._cost = parts.line, parts.clock, parts.cost
+        self._rows = parts.rows
 
     def running(self) -> int:
         """Those whose end is known: all."""
@@ -42,38 +44,55 @@ class SlotServer(LeapServer):
 
     def stretch(self, now_s: float) -> float:
         """Fill free slots, leap to the next end, empty those slots."""
-        ends, line, tick = self._ends, self.parts.line, self.ticks
-        decoding = len(ends)
-        room = min(self._most - decoding, line.waiting)
-        entries = line.entries(room) if room else []
-        prefill = contexts = 0
+        ends, line, clock, cost = self._ends, self._line, self._clock, self._cost
+        tick, cells, decoding = self.ticks, self._cells, len(ends)
+        stored = contexts = self.stored + decoding
+        entries = []
+        if line.waiting and decoding < self._most:
+            entries = line.entries(min(self._most - decoding, line.waiting))
+            for entry in entries:
+                prompt = entry[2]
+                stored += prompt
+                contexts += prompt * (prompt + 1) // 2
+        many, prefill = decoding + len(entries), stored - self.stored - decoding
+        of_all, per_token, per_context = (
+            stored + many,
+            cost.kv_bytes_per_token,
+            cost.attention_flop_per_context,
+        )
+        first_s = clock.begin(
+            cost.weights_read_bytes + per_token * stored,
+            cost.flop_per_token * (decoding + prefill) + per_context * contexts,
+            cost.weights_read_bytes + per_token * of_all,
+            cost.flop_per_token * many + per_context * of_all,
+            per_token * many,
+            per_context * many,
+        )
         for entry in entries:
-            prefill += entry[2]
-            contexts += entry[2] * (entry[2] + 1) // 2
-        many = decoding + len(entries)
-        self.stored += decoding
-        contexts += self.stored
-        self.stored += prefill
-        self._begin(decoding + prefill, contexts, many)
-        if entries:
-            self._enter(entries, now_s)
+            heappush(ends, (tick + entry[3] - 1, entry, tick, now_s, first_s))
+            self._final += entry[2] + entry[3] - 1
         ticks = self.length(ends[0][0] - tick + 1)
-        short = line.waiting and many < self._seqs
-        begin = (
-            ticks, many, many, prefill, decoding, contexts, self.stored, self.stored,
-            many * self._cells, self._unused, 0, short > 0, line.waiting, line.joined,
-            len(entries), 0, -1, -1,
+        ends_s = clock.commit(ticks)
+        unused = many * cells - self._final
+        self.ticks, last = tick + ticks, tick + ticks - 1
+        self.stored = stored + many * (ticks - 1)
+        while ends and ends[0][0] == last:
+            self._leaves(heappop(ends), ends_s)
+        waiting, left = line.waiting, len(ends)
+        if not left:
+            self.all_done(ends_s)
+        self._rows.add(
+            (
+                ticks, many, many, prefill, decoding, contexts, stored, stored, many * cells,
+                unused, 0, waiting > 0 and many < self._seqs, waiting, line.joined, len(entries), 0,
+                -1, -1, many - left, left * cells,
+            )
         )  # fmt: skip
-        ends_s = self.parts.clock.commit(ticks)
-        self.stored += many * (ticks - 1)
-        self.ticks = tick + ticks
-        finished = self._leave(tick + ticks - 1, ends_s)
-        self.parts.rows.add((*begin, finished, len(ends) * self._cells))
         return ends_s
 
     def unfinished(self) -> Iterator[RequestRow]:
         """Whoever runs, and whoever waits."""
-        self._done.flush()
+        self._hand_over()
         for end, entry, tick, admitted_s, first_s in self._ends:
             job = Job(entry)
             job.end, job.admitted_tick, job.first_tick = end, tick, tick
@@ -83,65 +102,25 @@ class SlotServer(LeapServer):
         for entry in line.entries(line.waiting):
             yield unfinished(Job(entry), self.ticks - 1, self.stopped_because, self._held)
 
-    def _begin(self, tokens: int, contexts: int, many: int) -> None:
-        """Tell the clock what ticks cost."""
-        cost, stored = self.parts.cost, self.stored
-        weights, per_token = cost.weights_read_bytes, cost.kv_bytes_per_token
-        flop, per_context = cost.flop_per_token, cost.attention_flop_per_context
-        self.parts.clock.begin(
-            weights + per_token * stored,
-            flop * tokens + per_context * contexts,
-            weights + per_token * (stored + many),
-            flop * many + per_context * (stored + many),
-            per_token * many,
-            per_context * many,
-        )
-
-    def _enter(self, entries: list[Entry], now_s: float) -> None:
-        tick, first_s = self.ticks, self.parts.clock.end(1)
-        for entry in entries:
-            heappush(self._ends, (tick + entry[3] - 1, entry, tick, now_s, first_s))
-            self._unused += self._cells - (entry[2] + entry[3] - 1)
-
-    def _leave(self, tick: int, now_s: float) -> int:
-        """Who ends in `tick`; returns how many do."""
-        ends, finished = self._ends, 0
-        while ends and ends[0][0] == tick:
-            runs = heappop(ends)
-            final = runs[1][2] + runs[1][3] - 1
-            self.stored -= final
-            self._unused -= self._cells - final
-            self._done.add(runs, now_s)
-            finished += 1
-        if not ends:
-            self.all_done(now_s)
-        self.ended += finished
-        return finished
+    def _leaves(self, runs: Runs, now_s: float) -> None:
+        """It has sampled its last token."""
+        final = runs[1][2] + runs[1][3] - 1
+        self.stored -= final
+        self._final -= final
+        self.ended += 1
+        self._done.append((runs, now_s))
+        if len(self._done) == CHUNK:
+            self._hand_over()
 
     def _held(self, job: Job, stored: int) -> int:
         return self._cells
 
-
-class _Done:
-    """One row per request that has ended."""
-
-    def __init__(self, recorder: Recorder, slot_cells: int) -> None:
-        self._recorder = recorder
-        self._cells = slot_cells
-        self._rows: list[tuple[Runs, float]] = []
-
-    def add(self, runs: Runs, now_s: float) -> None:
-        """It was over at `now_s`."""
-        self._rows.append((runs, now_s))
-        if len(self._rows) == CHUNK:
-            self.flush()
-
-    def flush(self) -> None:
-        """Hand all rows over."""
-        if not self._rows:
+    def _hand_over(self) -> None:
+        """A row for each request that has ended."""
+        if not self._done:
             return
-        runs, finished_s = zip(*self._rows, strict=True)
-        self._rows = []
+        runs, finished_s = zip(*self._done, strict=True)
+        self._done = []
         ends, entries, admitted_tick, admitted_s, first_s = zip(*runs, strict=True)
         request_id, arrival_s, prompt, outputs, truncated, *_ = zip(*entries, strict=True)
         outputs, ticks = np.array(outputs), np.array(admitted_tick)
@@ -167,4 +146,4 @@ class _Done:
             "first_token_tick": ticks,
             "finished_tick": np.array(ends),
         }
-        self._recorder.requests(columns)
+        self.parts.recorder.requests(columns)

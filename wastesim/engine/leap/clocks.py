@@ -40,8 +40,8 @@ class LeapClock(Protocol):
     def start(self, now_s: float) -> float:
         """As `Clock.start`."""
 
-    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> None:
-        """The ticks from now on cost so much."""
+    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> float:
+        """The ticks from now on cost so much; returns the end of the first."""
 
     def end(self, ticks: int) -> float:
         """When the stretch ends if it has so many ticks."""
@@ -81,8 +81,9 @@ class FixedLeaps:
         self._k = self._clock.k
         return starts_s
 
-    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> None:
+    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> float:
         """Whatever it costs."""
+        return (self._k + 1) * self._step_s
 
     def end(self, ticks: int) -> float:
         """So many grid points later."""
@@ -120,7 +121,7 @@ class RooflineLeaps:
         self._bytes_per_s, self._flop_per_s = clock.bytes_per_s, clock.flop_per_s
         self._overhead_s = clock.overhead_s
         self._byte_weight, self._flop_weight = clock.byte_weight, clock.flop_weight
-        self._costs = (0, 0, 0, 0, 0, 0)
+        self._later = (0, 0, 0, 0, 0, 0)  # totals after the first tick; costs of the others
         self._first_by_bytes = self._later_by_bytes = True
         self._switch = NEVER
         #: Of each stretch: base, totals and number of ticks before it, and who binds.
@@ -133,11 +134,12 @@ class RooflineLeaps:
         self._bytes = self._flop = self._ticks = 0
         return now_s
 
-    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> None:
+    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> float:
         """Find which of memory and arithmetic binds each tick; it changes once at most."""
-        self._costs = (b0, f0, b1, f1, db, df)
         w, v = self._byte_weight, self._flop_weight
-        self._first_by_bytes = b0 * w >= f0 * v
+        self._first_by_bytes = first = b0 * w >= f0 * v
+        moved, flop = (self._bytes + b0, self._flop) if first else (self._bytes, self._flop + f0)
+        self._later = (moved, flop, b1, f1, db, df)
         lead, step = b1 * w - f1 * v, db * w - df * v  # of bytes over FLOP: tick 1, and each more
         self._later_by_bytes = lead >= 0
         if lead >= 0 > step:
@@ -146,6 +148,8 @@ class RooflineLeaps:
             self._switch = 1 - lead // step  # the first tick whose lead is not
         else:
             self._switch = NEVER
+        spent_s = moved / self._bytes_per_s + flop / self._flop_per_s
+        return self._base_s + spent_s + (self._ticks + 1) * self._overhead_s
 
     def end(self, ticks: int) -> float:
         """As the clock computes it."""
@@ -178,19 +182,20 @@ class RooflineLeaps:
 
     def commit(self, ticks: int) -> float:
         """Add the stretch to the totals."""
-        self._note()
-        self._bytes, self._flop = self._spent(ticks)
+        self.sleep()  # note the totals before it
+        self._bytes, self._flop = moved, flop = self._spent(ticks)
         self._ticks += ticks
-        spent_s = self._bytes / self._bytes_per_s + self._flop / self._flop_per_s
+        spent_s = moved / self._bytes_per_s + flop / self._flop_per_s
         return self._base_s + spent_s + self._ticks * self._overhead_s
 
     def sleep(self) -> None:
-        """What is noted means nothing."""
-        self._note()
-
-    def _note(self) -> None:
-        totals = (self._base_s, self._bytes, self._flop, self._ticks)
-        self._stretches.append((*totals, self._first_by_bytes, self._later_by_bytes, self._switch))
+        """What is noted means nothing, as nothing is added."""
+        self._stretches.append(
+            (
+                self._base_s, self._bytes, self._flop, self._ticks,
+                self._first_by_bytes, self._later_by_bytes, self._switch,
+            )
+        )  # fmt: skip
 
     def columns(self, of: Expanded, moved: Array, flop: Array) -> tuple[Array, Array]:
         """Running sums within each stretch, on top of the totals before it."""
@@ -216,19 +221,14 @@ class RooflineLeaps:
 
     def _spent(self, ticks: int) -> tuple[int, int]:
         """Totals after so many ticks."""
-        moved, flop = self._bytes, self._flop
         if not ticks:
-            return moved, flop
-        b0, f0, b1, f1, db, df = self._costs
-        if self._first_by_bytes:
-            moved += b0
-        else:
-            flop += f0
+            return self._bytes, self._flop
+        moved, flop, b1, f1, db, df = self._later
         more = ticks - 1
         if self._later_by_bytes and ticks <= self._switch:  # nearly always
             return moved + more * b1 + db * (more * (more - 1) // 2), flop
-        before, after = min(ticks, self._switch), ticks
-        for begin, end, by_bytes in ((1, before, True), (before, after, False)):
+        before = min(ticks, self._switch)
+        for begin, end, by_bytes in ((1, before, True), (before, ticks, False)):
             count = end - begin
             if count <= 0:
                 continue

@@ -100,10 +100,9 @@ class Line(Arrivals):
 
     def arrive(self, now_s: float) -> None:
         """Everybody with an arrival at or before `now_s` is here."""
-        if self.next_s <= now_s:
-            super().arrive(now_s)
-            if self.head is None:
-                self.head = self._following()
+        super().arrive(now_s)
+        if self.head is None:
+            self.head = self._following()
 
     def take(self) -> None:
         """The head leaves the line."""

@@ -26,13 +26,12 @@ class PlacedPool:
         self._due: dict[int, list[Job]] = {}  # by the tick in which they must grow
         self._ticks: list[int] = []  # a heap of those
 
-    def fits_whole(self, job: Job, spare_cells: int) -> bool:
+    def fits(self, job: Job, tokens: int, spare_cells: int = 0, *, whole: bool = False) -> bool:
         """The policy's answer."""
-        return self.policy.fits_whole(job.ask(), spare_cells)
-
-    def fits(self, job: Job, tokens: int, spare_cells: int = 0) -> bool:
-        """The policy's answer."""
-        return self.policy.fits(job.ask(), tokens, spare_cells)
+        ask, policy = job.ask(), self.policy
+        if whole and not policy.fits_whole(ask, spare_cells):
+            return False
+        return policy.fits(ask, tokens, spare_cells)
 
     def admit(self, job: Job, tokens: int, tick: int, now_s: float) -> None:
         """Place it."""
@@ -62,9 +61,10 @@ class PlacedPool:
         self._grow(job, growth, tokens, now_s)
         return True
 
-    def joined(self, job: Job, tick: int) -> None:
-        """After this tick it has stored ``final - (end - tick)``; look when its room is full."""
-        self._expect(job, tick + 1 + job.room - (job.final - job.end + tick))
+    def joined(self, jobs: list[Job], tick: int) -> None:
+        """After this tick each has stored ``final - (end - tick)``: when is its room full?"""
+        for job in jobs:
+            self._expect(job, tick + 1 + job.room - (job.final - job.end + tick))
 
     def serve(self, tick: int, now_s: float, preempt: Preempt) -> None:
         """Whose room is full grows, the oldest first."""
@@ -95,15 +95,16 @@ class PlacedPool:
         for waiting in self._due.values() if job.end >= 0 else ():
             if job in waiting:
                 waiting.remove(job)
-        self.release(job, tick, now_s)
+        self.release([job], tick, now_s)
 
-    def release(self, job: Job, tick: int, now_s: float) -> None:
+    def release(self, jobs: list[Job], tick: int, now_s: float) -> None:
         """Back to the policy."""
-        self.reserved -= job.held
-        self.unused -= job.unused
-        self.padding -= job.padding
-        self._spans.end(job.request_id, now_s)
-        self.policy.release(job.request_id)
+        for job in jobs:
+            self.reserved -= job.held
+            self.unused -= job.unused
+            self.padding -= job.padding
+            self._spans.end(job.request_id, now_s)
+            self.policy.release(job.request_id)
 
     def held(self, job: Job, stored: int) -> int:
         """What the policy gave it."""

@@ -28,11 +28,8 @@ class LeapPool(Protocol):
     def reserved(self) -> int:
         """Cells held, whatever for."""
 
-    def fits_whole(self, job: Job, spare_cells: int) -> bool:
-        """As `Policy.fits_whole`."""
-
-    def fits(self, job: Job, tokens: int, spare_cells: int = 0) -> bool:
-        """As `Policy.fits`."""
+    def fits(self, job: Job, tokens: int, spare_cells: int = 0, *, whole: bool = False) -> bool:
+        """As `Policy.fits`; with `whole`, as `Policy.fits_whole` too."""
 
     def admit(self, job: Job, tokens: int, tick: int, now_s: float) -> None:
         """Cells for a job that `fits`."""
@@ -40,8 +37,8 @@ class LeapPool(Protocol):
     def make_room(self, job: Job, tokens: int, tick: int, now_s: float) -> bool:
         """Cells for so many tokens of a job that prefills; False when there are not enough."""
 
-    def joined(self, job: Job, tick: int) -> None:
-        """The job decodes from the tick after `tick` on; it has its `end`."""
+    def joined(self, jobs: list[Job], tick: int) -> None:
+        """They decode from the tick after `tick` on, and have their `end`."""
 
     def serve(self, tick: int, now_s: float, preempt: Preempt) -> None:
         """Cells for all that decode in `tick`; who cannot get any preempts the newest."""
@@ -55,8 +52,8 @@ class LeapPool(Protocol):
     def evict(self, job: Job, tick: int, now_s: float) -> None:
         """In `tick` a job loses everything; `end` and `stored` are still as they were."""
 
-    def release(self, job: Job, tick: int, now_s: float) -> None:
-        """At the end of `tick` a job is done."""
+    def release(self, jobs: list[Job], tick: int, now_s: float) -> None:
+        """At the end of `tick` they are done."""
 
     def held(self, job: Job, stored: int) -> int:
         """Cells that a job with so many stored tokens holds."""

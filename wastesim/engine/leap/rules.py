@@ -201,9 +201,10 @@ class LeapVllm:
         if left <= 0 or (new > left and not rules.enable_chunked_prefill):
             return Refusal.TOKEN_BUDGET
         spare = rules.watermark_cells if self._running.jobs else 0
-        if rules.scheduler_reserve_full_isl and not pool.fits_whole(job, spare):
-            return Refusal.MEMORY
-        return Refusal.NONE if pool.fits(job, min(new, left), spare) else Refusal.MEMORY
+        whole = rules.scheduler_reserve_full_isl
+        return (
+            Refusal.NONE if pool.fits(job, min(new, left), spare, whole=whole) else Refusal.MEMORY
+        )
 
     def _preempt_for_decode(self) -> Job:
         """The newest gives way; the pool asks until there is room."""

@@ -24,18 +24,18 @@ class Running:
         job.order = self._order
         self.jobs[job] = None
 
-    def decodes(self, job: Job, tick: int) -> None:
-        """In `tick` it has sampled a token; its next ones follow tick by tick."""
-        end = tick + job.outputs - job.generated - 1
-        job.end = end
-        self.decoding += 1
-        self.stored += job.stored
-        ending = self._ends.get(end)
-        if ending is None:
-            self._ends[end] = [job]
-            heapq.heappush(self._ticks, end)
-        else:
-            ending.append(job)
+    def decodes(self, jobs: list[Job], tick: int) -> None:
+        """In `tick` they have sampled a token; their next ones follow tick by tick."""
+        ends = self._ends
+        for job in jobs:
+            job.end = end = tick + job.outputs - job.generated - 1
+            self.stored += job.stored
+            if end in ends:
+                ends[end].append(job)
+            else:
+                ends[end] = [job]
+                heapq.heappush(self._ticks, end)
+        self.decoding += len(jobs)
 
     def newest(self) -> Job:
         """Who was admitted last."""

@@ -78,19 +78,21 @@ class LeapServer(ABC):
 
     def run(self) -> Generator[simpy.Event, None, None]:
         """The main loop: sleep while nobody is there, else leap."""
-        env, line = self.env, self.parts.line
+        env, line, now_s = self.env, self.parts.line, self.env.now
         while not self.stopped_because:
-            line.arrive(env.now)
-            if line.refused_s <= env.now:
-                self._refuse(env.now)
+            if line.next_s <= now_s:
+                line.arrive(now_s)
+            if line.refused_s <= now_s:
+                self._refuse(now_s)
             if line.waiting or self.running():
-                ends_s = self.stretch(env.now)
-                if not env.pass_to(ends_s):
-                    yield env.at(ends_s)
+                now_s = self.stretch(now_s)
+                if not env.pass_to(now_s):
+                    yield env.at(now_s)
                 if self._watched:
-                    self._tell(ends_s)
+                    self._tell(now_s)
             elif line.next_s < inf:
                 yield from self._sleep()
+                now_s = env.now
             else:
                 break
         self._end()

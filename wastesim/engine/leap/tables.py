@@ -239,10 +239,10 @@ class Requests:
         self._recorder = recorder
         self._done: list[tuple[Job, int, float]] = []  # with the tick of its end, and when it ended
 
-    def completed(self, job: Job, tick: int, now_s: float) -> None:
-        """It sampled its last token in `tick`, which was over at `now_s`."""
-        self._done.append((job, tick, now_s))
-        if len(self._done) == _MOST_STRETCHES:
+    def completed(self, jobs: list[Job], tick: int, now_s: float) -> None:
+        """They sampled their last token in `tick`, which was over at `now_s`."""
+        self._done += [(job, tick, now_s) for job in jobs]
+        if len(self._done) >= CHUNK:
             self.flush()
 
     def flush(self) -> None:
