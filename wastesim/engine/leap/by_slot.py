@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
+from math import inf
 
 import numpy as np
 
 from wastesim.engine.leap.job import Entry, Job
-from wastesim.engine.leap.server import LeapParts, LeapServer
+from wastesim.engine.leap.server import MOST_TICKS, LeapParts, LeapServer
 from wastesim.engine.leap.tables import CHUNK, unfinished
 from wastesim.engine.simtime import SimTime
 from wastesim.records import Array, RequestRow
@@ -37,6 +38,7 @@ class SlotServer(LeapServer):
         self._done: list[tuple[Runs, float]] = []
         self._line, self._clock, self._cost = parts.line, parts.clock, parts.cost
         self._rows = parts.rows
+        self._bounded = parts.observer.until_s < inf
 
     def running(self) -> int:
         """Those whose end is known: all."""
@@ -44,7 +46,8 @@ class SlotServer(LeapServer):
 
     def stretch(self, now_s: float) -> float:
         """Fill free slots, leap to the next end, empty those slots."""
-        ends, line, clock, cost = self._ends, self._line, self._clock, self._cost
+        ends, done, line = self._ends, self._done, self._line
+        clock, cost = self._clock, self._cost
         tick, cells, decoding = self.ticks, self._cells, len(ends)
         stored = contexts = self.stored + decoding
         entries = []
@@ -71,14 +74,23 @@ class SlotServer(LeapServer):
         for entry in entries:
             heappush(ends, (tick + entry[3] - 1, entry, tick, now_s, first_s))
             self._final += entry[2] + entry[3] - 1
-        ticks = self.length(ends[0][0] - tick + 1)
+        ticks = ends[0][0] - tick + 1
+        if self._bounded or not line.waiting or ticks > MOST_TICKS:
+            ticks = self.length(ticks)
         ends_s = clock.commit(ticks)
         unused = many * cells - self._final
         self.ticks, last = tick + ticks, tick + ticks - 1
         self.stored = stored + many * (ticks - 1)
         while ends and ends[0][0] == last:
-            self._leaves(heappop(ends), ends_s)
+            runs = heappop(ends)
+            final = runs[1][2] + runs[1][3] - 1
+            self.stored -= final
+            self._final -= final
+            done.append((runs, ends_s))
         waiting, left = line.waiting, len(ends)
+        self.ended += many - left
+        if len(done) >= CHUNK:
+            self._hand_over()
         if not left:
             self.all_done(ends_s)
         self._rows.add(
@@ -102,16 +114,6 @@ class SlotServer(LeapServer):
         for entry in line.entries(line.waiting):
             yield unfinished(Job(entry), self.ticks - 1, self.stopped_because, self._held)
 
-    def _leaves(self, runs: Runs, now_s: float) -> None:
-        """It has sampled its last token."""
-        final = runs[1][2] + runs[1][3] - 1
-        self.stored -= final
-        self._final -= final
-        self.ended += 1
-        self._done.append((runs, now_s))
-        if len(self._done) == CHUNK:
-            self._hand_over()
-
     def _held(self, job: Job, stored: int) -> int:
         return self._cells
 
@@ -120,7 +122,7 @@ class SlotServer(LeapServer):
         if not self._done:
             return
         runs, finished_s = zip(*self._done, strict=True)
-        self._done = []
+        self._done.clear()
         ends, entries, admitted_tick, admitted_s, first_s = zip(*runs, strict=True)
         request_id, arrival_s, prompt, outputs, truncated, *_ = zip(*entries, strict=True)
         outputs, ticks = np.array(outputs), np.array(admitted_tick)

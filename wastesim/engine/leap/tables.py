@@ -58,14 +58,12 @@ class Ticks:
         self._asleep: list[tuple[int, float, float]] = []  # row, since, for how long
         self._count = self._ticks = 0
         self._first = 0  # number of the first tick that ran and is not yet handed over
-        self._ran = 0
 
     def add(self, stretch: tuple[int, ...]) -> None:
         """A stretch has passed; as `STRETCH` has it."""
         self._stretches.extend(stretch)
         self._count += 1
         self._ticks += stretch[0]
-        self._ran += stretch[0]
         if self._ticks >= _MOST_TICKS or self._count >= _MOST_STRETCHES:
             self.flush()
 
@@ -93,9 +91,9 @@ class Ticks:
         rows = np.fromiter(self._stretches, np.int64, len(self._stretches))
         rows = rows.reshape(self._count, -1)
         self._recorder.ticks(self._columns(dict(zip(STRETCH, rows.T, strict=True))))
+        self._first += self._ticks - len(self._asleep)
         self._stretches, self._asleep = [], []
         self._count = self._ticks = 0
-        self._first = self._ran
         self._line.forget()
 
     def _columns(self, of: dict[str, Array]) -> dict[str, Array]:
@@ -161,13 +159,14 @@ class Ticks:
         self, of: dict[str, Array], each: Callable[[Array], Array], begins: Array
     ) -> tuple[Array, Array]:
         """Reserved cells and padding by tick."""
-        found = self._by_tick(self._first, self._ran)
+        ran = self._ticks - len(self._asleep)
+        found = self._by_tick(self._first, self._first + ran)
         if found is None:
             return each(of["reserved"]), each(of["padding"])
         grown, padding = (np.zeros(self._ticks, dtype=np.int64) for _ in range(2))
-        ran = np.ones(self._ticks, dtype=bool)
-        ran[[place for place, _, _ in self._asleep]] = False
-        grown[ran], padding[ran] = found
+        awake = np.ones(self._ticks, dtype=bool)
+        awake[[place for place, _, _ in self._asleep]] = False
+        grown[awake], padding[awake] = found
         total = np.cumsum(grown)
         return each(of["reserved"] - total[begins]) + total, padding
 
