@@ -63,7 +63,7 @@ def run(
     streams = Streams(experiment.seed)
     assembly = _assemble(experiment, streams, observer or Observer(), folder)
     env = SimTime()
-    leaps = leap and why_not(experiment, assembly.workload, assembly.parts.observer) is None
+    leaps = leap and why_not(experiment, assembly.parts.observer) is None
     server = _leaping(env, assembly, streams) if leaps else _ticking(env, assembly, streams)
     with _without_collector() if leaps else nullcontext():
         env.run(until=env.process(server.run()))

@@ -27,6 +27,7 @@ class BlockPool:
         self._buckets: list[dict[Job, None]] = [{} for _ in range(block_cells)]
         self._counts = [0] * block_cells
         self._decoding = 0
+        self._looked = (-1, 0, 0)  # blocks that so many ticks after a tick will take
         self._log = _Log(block_cells)
 
     @property
@@ -44,15 +45,24 @@ class BlockPool:
 
     def admit(self, job: Job, tokens: int, tick: int, now_s: float) -> None:
         """Blocks for the next tokens."""
-        job.pad, job.pad_tick = -job.final % self._size, -1
-        job.held = 0
-        self._take(job, tokens, tick)
+        size = self._size
+        job.pad, job.pad_tick = -job.final % size, -1
+        blocks = -(-tokens // size)
+        self._free -= blocks
+        job.held = blocks * size
+        if job.held > job.final:
+            self._pad(job, tick)
 
     def make_room(self, job: Job, tokens: int, tick: int, now_s: float) -> bool:
         """Blocks that are missing."""
-        if self._blocks(tokens) - job.held // self._size > self._free:
+        blocks = self._blocks(tokens)
+        missing = blocks - job.held // self._size
+        if missing > self._free:
             return False
-        self._take(job, tokens, tick)
+        self._free -= missing
+        job.held = blocks * self._size
+        if job.held > job.final:
+            self._pad(job, tick)
         return True
 
     def joined(self, jobs: list[Job], tick: int) -> None:
@@ -88,7 +98,11 @@ class BlockPool:
 
     def ahead(self, tick: int, most: int) -> int:
         """As long as there are blocks."""
-        if most <= 0 or self._need(tick, most) <= self._free:
+        if most <= 0:
+            return 0
+        need = self._need(tick, most)
+        self._looked = (tick, most, need)
+        if need <= self._free:
             return most
         size, left = self._size, self._free
         rounds = left // self._decoding
@@ -101,7 +115,10 @@ class BlockPool:
 
     def passed(self, tick: int, ticks: int) -> None:
         """They took what they needed."""
-        self._free -= self._need(tick, ticks)
+        found_tick, found_ticks, need = self._looked
+        if (tick, ticks) != (found_tick, found_ticks):
+            need = self._need(tick, ticks)
+        self._free -= need
 
     def evict(self, job: Job, tick: int, now_s: float) -> None:
         """In the tick it was to be served in, it is not."""
@@ -136,11 +153,9 @@ class BlockPool:
         """Any free block will do."""
         return -1, -1
 
-    def _take(self, job: Job, tokens: int, tick: int) -> None:
-        blocks = self._blocks(tokens)
-        self._free -= blocks - job.held // self._size
-        job.held = blocks * self._size
-        if job.pad and job.pad_tick < 0 and job.held > job.final:
+    def _pad(self, job: Job, tick: int) -> None:
+        """In `tick` it got its last block."""
+        if job.pad_tick < 0:
             job.pad_tick = tick
             self._log.pads.extend((tick, job.pad))
 

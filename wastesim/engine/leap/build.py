@@ -15,6 +15,7 @@ from wastesim.engine.leap.blocks import BlockPool
 from wastesim.engine.leap.by_job import JobServer
 from wastesim.engine.leap.by_slot import SlotServer
 from wastesim.engine.leap.clocks import leaping
+from wastesim.engine.leap.closed import ClosedLine
 from wastesim.engine.leap.gate import Gate
 from wastesim.engine.leap.line import Arrivals, Line
 from wastesim.engine.leap.placed import PlacedPool
@@ -32,7 +33,7 @@ from wastesim.rng import Streams
 from wastesim.workload import Workload
 
 
-def why_not(experiment: Experiment, workload: Workload, observer: Observer) -> str | None:
+def why_not(experiment: Experiment, observer: Observer) -> str | None:
     """What each tick must be looked at for; None when the run can leap."""
     server, clients = experiment.server, experiment.clients
     budget = server.token_budget
@@ -48,7 +49,6 @@ def why_not(experiment: Experiment, workload: Workload, observer: Observer) -> s
         "a tick's tokens may be too few for all that run": server.scheduling == "vllm"
         and budget is not None
         and server.max_num_seqs > budget,
-        "arrivals wait for completions": workload.closed_loop is not None,
         "a request that is too long is an error": experiment.workload.too_long == "error",
         "somebody looks at every tick": observer.wants_ticks,
     }
@@ -87,12 +87,14 @@ def leap_server(
         rows = Ticks(recorder, clock, cost, by_tick, line, policy.capacity_cells)
         return LeapParts(line, clock, cost, recorder, rows, outfit.observer, policy, outfit.spans)
 
-    if _only_slots(experiment, outfit):
+    closed = workload.closed_loop
+    if closed is None and _only_slots(experiment, outfit):
         assert isinstance(policy, Slots)
         shared = parts(Arrivals(blocks), lambda begin, end: None)
         seqs = experiment.server.max_num_seqs
         return SlotServer(env, shared, policy.slots, policy.slot_cells, seqs)
-    line, running, pool = Line(blocks), Running(), _pool(experiment, outfit)
+    line = Line(blocks) if closed is None else ClosedLine(blocks, closed)
+    running, pool = Running(), _pool(experiment, outfit)
     rules = _rules(experiment, line, running, pool, outfit.vllm)
     return JobServer(env, parts(line, pool.by_tick), line, running, pool, rules)
 

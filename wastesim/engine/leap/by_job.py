@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from wastesim.engine.leap.closed import ClosedLine
 from wastesim.engine.leap.line import Line
 from wastesim.engine.leap.pool import LeapPool
 from wastesim.engine.leap.rules import LeapRules, Step
@@ -35,6 +36,7 @@ class JobServer(LeapServer):
         self._pool = pool
         self._rules = rules
         self._requests = Requests(parts.recorder)
+        self._closed = line if isinstance(line, ClosedLine) else None
 
     @property
     def copied_tokens(self) -> int:  # type: ignore[override]
@@ -129,8 +131,11 @@ class JobServer(LeapServer):
         self._pool.release(released, tick, now_s)
         for job in released:
             self.stored -= job.final
-        self._requests.completed(ended, tick, now_s)
+        self._requests.completed(ended, now_s)
         self.ended += len(ended)
+        if self._closed is not None:  # at equal times, who was due comes before others are done
+            self._closed.arrive(now_s)
+            self._closed.left(len(ended), now_s)
         if not self._running.jobs:
             self.all_done(now_s)
         return len(ended)

@@ -124,16 +124,16 @@ class SlotServer(LeapServer):
         runs, finished_s = zip(*self._done, strict=True)
         self._done.clear()
         ends, entries, admitted_tick, admitted_s, first_s = zip(*runs, strict=True)
-        request_id, arrival_s, prompt, outputs, truncated, *_ = zip(*entries, strict=True)
-        outputs, ticks = np.array(outputs), np.array(admitted_tick)
-        stored = np.array(prompt) + outputs - 1
+        request_id, arrival_s, prompts, sampled, truncated, *_ = zip(*entries, strict=True)
+        outputs, ticks = np.array(sampled), np.array(admitted_tick)
+        stored = np.array(prompts) + outputs - 1
         nothing = np.zeros(len(runs), dtype=np.int64)
         columns: dict[str, Array] = {
             "request_id": np.array(request_id),
             "status": np.full(len(runs), "completed", dtype=object),
             "reason": np.full(len(runs), "", dtype=object),
             "arrival_s": np.array(arrival_s),
-            "prompt_tokens": np.array(prompt),
+            "prompt_tokens": np.array(prompts),
             "output_tokens": outputs,
             "truncated_tokens": np.array(truncated),
             "generated_tokens": outputs,

@@ -73,8 +73,8 @@ class Arrivals:
         while len(self._kept) > 1:
             self._kept_from += len(self._kept.popleft())
 
-    def _load(self) -> None:
-        """The next block in which anybody is let in."""
+    def _load(self) -> bool:
+        """The next block in which anybody is let in; False when there is none."""
         self._times, self._next, self.next_s = [], 0, inf
         for block in self._blocks:
             if self.first_s is None:
@@ -86,7 +86,8 @@ class Arrivals:
                 self._kept.append(block.arrival_s)
                 self._times = block.arrival_s.tolist()
                 self.next_s = self._times[0]
-                return
+                return True
+        return False
 
 
 class Line(Arrivals):
@@ -130,7 +131,12 @@ class Line(Arrivals):
         if self._back:
             return self._back[0]
         if self._fresh is None and self.waiting:
-            (entry,) = self.entries(1)
-            self.waiting += 1  # it waits on, as a job
-            self._fresh = Job(entry)
+            self._fresh = Job(self._next_entry())
         return self._fresh
+
+    def _next_entry(self) -> Entry:
+        entry = next(self._entries, None)
+        if entry is None:
+            self._entries = zip(*self._ahead.popleft().lists(), strict=True)
+            entry = next(self._entries)
+        return entry

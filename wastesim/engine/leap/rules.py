@@ -170,41 +170,34 @@ class LeapVllm:
 
     def _admit(self, step: Step, left: int) -> None:
         """From the head of the line; the first failure ends it."""
-        line, pool, running = self._line, self._pool, self._running
+        line, pool, running, tick = self._line, self._pool, self._running, self._tick
+        jobs, rules = running.jobs, self._rules
+        whole, chunked = rules.scheduler_reserve_full_isl, rules.enable_chunked_prefill
         while (job := line.head) is not None:
-            refusal = self._refusal(job, left)
-            if refusal is not Refusal.NONE:
-                step.refusal = refusal
-                if refusal is Refusal.TOKEN_BUDGET and step.prefill:
-                    step.again = True
-                return
-            line.take()
-            new = min(job.prompt + job.generated, left)
-            pool.admit(job, new, self._tick, self._now_s)
-            running.enter(job)
-            step.admitted += 1
-            step.compute(job, new)
-            if job.admitted_tick < 0:
-                job.admitted_tick, job.admitted_s = self._tick, self._now_s
-            if job.stored < job.prompt + job.generated:
-                self._prefilling = job
-                step.again = True
-            left -= new
-
-    def _refusal(self, job: Job, left: int) -> Refusal:
-        rules, pool = self._rules, self._pool
-        if len(self._running.jobs) >= rules.max_num_seqs:
-            return Refusal.MAX_NUM_SEQS
-        if self._vain >= VAIN_PREEMPTIONS and job is self._vain_victim:
-            return Refusal.MEMORY
-        new = job.prompt + job.generated
-        if left <= 0 or (new > left and not rules.enable_chunked_prefill):
-            return Refusal.TOKEN_BUDGET
-        spare = rules.watermark_cells if self._running.jobs else 0
-        whole = rules.scheduler_reserve_full_isl
-        return (
-            Refusal.NONE if pool.fits(job, min(new, left), spare, whole=whole) else Refusal.MEMORY
-        )
+            known = job.prompt + job.generated
+            new = known if known < left else left
+            if len(jobs) >= rules.max_num_seqs:
+                step.refusal = Refusal.MAX_NUM_SEQS
+            elif job is self._vain_victim and self._vain >= VAIN_PREEMPTIONS:
+                step.refusal = Refusal.MEMORY
+            elif left <= 0 or (new < known and not chunked):
+                step.refusal = Refusal.TOKEN_BUDGET
+                step.again = step.again or step.prefill > 0  # of which the next tick has none
+            elif not pool.fits(job, new, rules.watermark_cells if jobs else 0, whole=whole):
+                step.refusal = Refusal.MEMORY
+            else:
+                line.take()
+                pool.admit(job, new, tick, self._now_s)
+                running.enter(job)
+                step.admitted += 1
+                step.compute(job, new)
+                left -= new
+                if job.admitted_tick < 0:
+                    job.admitted_tick, job.admitted_s = tick, self._now_s
+                if new < known:
+                    self._prefilling, step.again = job, True
+                continue
+            return
 
     def _preempt_for_decode(self) -> Job:
         """The newest gives way; the pool asks until there is room."""

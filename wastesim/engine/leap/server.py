@@ -10,6 +10,7 @@ that a run costs per request and not per token.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -138,9 +139,10 @@ class LeapServer(ABC):
     def _end(self) -> None:
         """The run is over: whoever is still here is unfinished."""
         parts, now_s = self.parts, self.env.now
-        parts.line.arrive(now_s)
+        until_s = now_s if self.stopped_because else sys.float_info.max
+        parts.line.arrive(until_s)
         parts.rows.flush()
-        self._refuse(now_s if self.stopped_because else inf)
+        self._refuse(until_s)
         for row in self.unfinished():
             parts.recorder.request(row)
         parts.spans.end_all(now_s)

@@ -226,6 +226,7 @@ _SAME = {
     "first_token_s": "first_s",
     "admitted_tick": "admitted_tick",
     "first_token_tick": "first_tick",
+    "finished_tick": "end",
 }
 
 _fields = attrgetter(*_SAME.values())
@@ -236,25 +237,27 @@ class Requests:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._done: list[tuple[Job, int, float]] = []  # with the tick of its end, and when it ended
+        self._jobs: list[Job] = []
+        self._finished_s: list[float] = []
 
-    def completed(self, jobs: list[Job], tick: int, now_s: float) -> None:
-        """They sampled their last token in `tick`, which was over at `now_s`."""
-        self._done += [(job, tick, now_s) for job in jobs]
-        if len(self._done) >= CHUNK:
+    def completed(self, jobs: list[Job], now_s: float) -> None:
+        """They sampled their last token in the tick that was over at `now_s`."""
+        self._jobs += jobs
+        self._finished_s += [now_s] * len(jobs)
+        if len(self._jobs) >= CHUNK:
             self.flush()
 
     def flush(self) -> None:
         """Hand all rows over."""
-        if not self._done:
+        if not self._jobs:
             return
-        jobs, ticks, times_s = zip(*self._done, strict=True)
+        jobs, finished_s = self._jobs, np.array(self._finished_s)
+        self._jobs, self._finished_s = [], []
         found = zip(*map(_fields, jobs), strict=True)
         columns: dict[str, Array] = {
             name: np.array(values) for name, values in zip(_SAME, found, strict=True)
         }
         outputs, final = columns["output_tokens"], columns["stored_tokens"]
-        self._done = []
         self._recorder.requests(
             {
                 **columns,
@@ -262,8 +265,7 @@ class Requests:
                 "reason": np.full(len(jobs), "", dtype=object),
                 "generated_tokens": outputs,
                 "scheduled_tokens": columns["scheduled_tokens"] + final,
-                "finished_tick": np.array(ticks),
-                "finished_s": np.array(times_s),
+                "finished_s": finished_s,
             }
         )
 
