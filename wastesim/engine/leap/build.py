@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from wastesim.allocation import Policy, Slots
 from wastesim.config import Experiment
@@ -13,7 +15,7 @@ from wastesim.engine.decorate import hint_for
 from wastesim.engine.door import Door
 from wastesim.engine.leap.blocks import BlockPool
 from wastesim.engine.leap.by_job import JobServer
-from wastesim.engine.leap.by_slot import SlotServer
+from wastesim.engine.leap.by_slot import FIELDS, SlotServer, widen
 from wastesim.engine.leap.clocks import leaping
 from wastesim.engine.leap.closed import ClosedLine
 from wastesim.engine.leap.gate import Gate
@@ -83,16 +85,17 @@ def leap_server(
     assert clock is not None  # `why_not` has looked
     recorder, cost = outfit.recorder, outfit.cost
 
-    def parts(line: Arrivals, by_tick: ByTick) -> LeapParts:
-        rows = Ticks(recorder, clock, cost, by_tick, line, policy.capacity_cells)
+    def parts(line: Arrivals, by_tick: ByTick, *narrow: Any) -> LeapParts:
+        rows = Ticks(recorder, clock, cost, by_tick, line, policy.capacity_cells, *narrow)
         return LeapParts(line, clock, cost, recorder, rows, outfit.observer, policy, outfit.spans)
 
     closed = workload.closed_loop
     if closed is None and _only_slots(experiment, outfit):
         assert isinstance(policy, Slots)
-        shared = parts(Arrivals(blocks), lambda begin, end: None)
-        seqs = experiment.server.max_num_seqs
-        return SlotServer(env, shared, policy.slots, policy.slot_cells, seqs)
+        cells, seqs = policy.slot_cells, experiment.server.max_num_seqs
+        wide = partial(widen, slot_cells=cells, max_num_seqs=seqs)
+        shared = parts(Arrivals(blocks), lambda begin, end: None, FIELDS, wide)
+        return SlotServer(env, shared, policy.slots, cells, seqs)
     line = Line(blocks) if closed is None else ClosedLine(blocks, closed)
     running, pool = Running(), _pool(experiment, outfit)
     rules = _rules(experiment, line, running, pool, outfit.vllm)

@@ -14,13 +14,42 @@ import numpy as np
 
 from wastesim.engine.leap.job import Entry, Job
 from wastesim.engine.leap.server import MOST_TICKS, LeapParts, LeapServer
-from wastesim.engine.leap.tables import CHUNK, unfinished
+from wastesim.engine.leap.tables import CHUNK, Stretches, unfinished
 from wastesim.engine.simtime import SimTime
 from wastesim.records import Array, RequestRow
 
 #: Who runs: the tick of its last token, its entry, tick and time of its admission, time of its
 #: first token.  Ordered by end, then by id.
 Runs = tuple[int, Entry, int, float, float]
+
+
+#: What is noted of a stretch: all but the last of its first tick.  `final` is how many tokens
+#: those who run will have stored.
+FIELDS = (
+    "ticks", "decoding", "admitted", "prefill", "contexts", "stored", "final", "waiting", "joined",
+    "finished",
+)  # fmt: skip
+
+
+def widen(of: Stretches, slot_cells: int, max_num_seqs: int) -> Stretches:
+    """All that is known of stretches, from `FIELDS`."""
+    running = of["decoding"] + of["admitted"]
+    nothing = np.zeros(len(running), dtype=np.int64)
+    reserved = running * slot_cells
+    return {
+        **of,
+        "running": running,
+        "scheduled": running,
+        "of_scheduled": of["stored"],
+        "reserved": reserved,
+        "unused": reserved - of["final"],
+        "padding": nothing,
+        "short": (of["waiting"] > 0) & (running < max_num_seqs),
+        "preempted": nothing,
+        "largest_free": nothing - 1,
+        "free_spans": nothing - 1,
+        "reserved_end": (running - of["finished"]) * slot_cells,
+    }
 
 
 class SlotServer(LeapServer):
@@ -31,7 +60,6 @@ class SlotServer(LeapServer):
     ) -> None:
         super().__init__(env, parts)
         self._cells = slot_cells
-        self._seqs = max_num_seqs
         self._most = min(slots, max_num_seqs)
         self._final = 0  # tokens that those who run will have stored
         self._ends: list[Runs] = []
@@ -48,7 +76,7 @@ class SlotServer(LeapServer):
         """Fill free slots, leap to the next end, empty those slots."""
         ends, done, line = self._ends, self._done, self._line
         clock, cost = self._clock, self._cost
-        tick, cells, decoding = self.ticks, self._cells, len(ends)
+        tick, decoding = self.ticks, len(ends)
         stored = contexts = self.stored + decoding
         entries = []
         if line.waiting and decoding < self._most:
@@ -78,7 +106,7 @@ class SlotServer(LeapServer):
         if self._bounded or not line.waiting or ticks > MOST_TICKS:
             ticks = self.length(ticks)
         ends_s = clock.commit(ticks)
-        unused = many * cells - self._final
+        planned = self._final
         self.ticks, last = tick + ticks, tick + ticks - 1
         self.stored = stored + many * (ticks - 1)
         while ends and ends[0][0] == last:
@@ -95,9 +123,8 @@ class SlotServer(LeapServer):
             self.all_done(ends_s)
         self._rows.add(
             (
-                ticks, many, many, prefill, decoding, contexts, stored, stored, many * cells,
-                unused, 0, waiting > 0 and many < self._seqs, waiting, line.joined, len(entries), 0,
-                -1, -1, many - left, left * cells,
+                ticks, decoding, len(entries), prefill, contexts, stored, planned, waiting,
+                line.joined, many - left,
             )
         )  # fmt: skip
         return ends_s

@@ -124,14 +124,17 @@ class RooflineLeaps:
         self._later = (0, 0, 0, 0, 0, 0)  # totals after the first tick; costs of the others
         self._first_by_bytes = self._later_by_bytes = True
         self._switch = NEVER
-        #: Of each stretch: base, totals and number of ticks before it, and who binds.
-        self._stretches: list[tuple[float, int, int, int, bool, bool, int]] = []
+        self._count = 0  # stretches since `columns`
+        self._carried = (0, 0, 0)  # totals and ticks at that time
+        self._starts: list[tuple[int, float]] = []  # first stretch of a busy time, and its base
+        self._unusual: list[tuple[int, bool, bool, int]] = []  # where not all is bound by bytes
         self.start(0.0)
 
     def start(self, now_s: float) -> float:
         """Begin at once."""
         self._base_s = now_s
         self._bytes = self._flop = self._ticks = 0
+        self._starts.append((self._count, now_s))
         return now_s
 
     def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> float:
@@ -182,42 +185,63 @@ class RooflineLeaps:
 
     def commit(self, ticks: int) -> float:
         """Add the stretch to the totals."""
-        self.sleep()  # note the totals before it
+        first, later, switch = self._first_by_bytes, self._later_by_bytes, self._switch
+        if not (first and later) or switch < NEVER:
+            self._unusual.append((self._count, first, later, switch))
+        self._count += 1
         self._bytes, self._flop = moved, flop = self._spent(ticks)
         self._ticks += ticks
         spent_s = moved / self._bytes_per_s + flop / self._flop_per_s
         return self._base_s + spent_s + self._ticks * self._overhead_s
 
     def sleep(self) -> None:
-        """What is noted means nothing, as nothing is added."""
-        self._stretches.append(
-            (
-                self._base_s, self._bytes, self._flop, self._ticks,
-                self._first_by_bytes, self._later_by_bytes, self._switch,
-            )
-        )  # fmt: skip
+        """A row that is not of the busy time which has just begun."""
+        self._count += 1
+        self._starts[-1] = (self._count, self._base_s)
 
     def columns(self, of: Expanded, moved: Array, flop: Array) -> tuple[Array, Array]:
-        """Running sums within each stretch, on top of the totals before it."""
-        base_s, bytes_before, flop_before, before, first, later, switch = zip(
-            *self._stretches, strict=True
-        )
-        self._stretches = []
-        by_bytes = of.each(np.array(later))
-        if min(switch) < NEVER:
-            by_bytes = by_bytes == (of.k < of.each(np.array(switch)))
-        by_bytes = np.where(of.k == 0, of.each(np.array(first)), by_bytes)
+        """Running sums within each busy time, converted as the clock does."""
+        by_bytes = self._by_bytes(of)
         moved, flop = np.where(by_bytes, moved, 0), np.where(by_bytes, 0, flop)
-        bases, ticks = of.each(np.array(base_s)), of.each(np.array(before)) + of.k
+        starts, base_s = (np.array(column) for column in zip(*self._starts, strict=True))
+        firsts = np.append(0, np.cumsum(of.ticks))[starts]
+        busy = Expanded(np.diff(firsts, append=len(of.k)), of.k)  # ticks of each busy time
+        bases = busy.each(base_s)
+        moved_before, flop_before, ticks_before = self._carried
+        totals = (
+            _totals(moved_before, busy, firsts, moved),
+            _totals(flop_before, busy, firsts, flop),
+        )
+        ticks = np.arange(len(of.k)) - busy.each(firsts)
+        ticks[: busy.ticks[0]] += ticks_before
 
         def times(moved: Array, flop: Array, ticks: Array) -> Array:
             spent_s = moved / self._bytes_per_s + flop / self._flop_per_s
             found: Array = bases + spent_s.astype(np.float64) + ticks * self._overhead_s
             return found
 
-        all_moved, all_flop = _totals(bytes_before, of, moved), _totals(flop_before, of, flop)
-        t_s = times(all_moved - moved, all_flop - flop, ticks)
-        return t_s, times(all_moved, all_flop, ticks + 1) - t_s
+        t_s = times(totals[0] - moved, totals[1] - flop, ticks)
+        self._carry()
+        return t_s, times(*totals, ticks + 1) - t_s
+
+    def _by_bytes(self, of: Expanded) -> Array:
+        """Whether memory binds each tick."""
+        if not self._unusual:
+            return np.ones(len(of.k), dtype=bool)
+        rows, firsts, laters, switches = (
+            np.array(column) for column in zip(*self._unusual, strict=True)
+        )
+        later, switch = np.ones(len(of.ticks), dtype=bool), np.full(len(of.ticks), NEVER)
+        later[rows], switch[rows] = laters, switches
+        found: Array = of.each(later) == (of.k < of.each(switch))
+        found[(np.cumsum(of.ticks) - of.ticks)[rows]] = firsts
+        return found
+
+    def _carry(self) -> None:
+        """What comes next adds to the totals as they are."""
+        self._count, self._unusual = 0, []
+        self._carried = (self._bytes, self._flop, self._ticks)
+        self._starts = [(0, self._base_s)]
 
     def _spent(self, ticks: int) -> tuple[int, int]:
         """Totals after so many ticks."""
@@ -249,10 +273,13 @@ def _settle(clock: FixedLeaps, ticks: int, limit_s: float, most: int) -> int:
     return ticks
 
 
-def _totals(before: tuple[int, ...], of: Expanded, amounts: Array) -> Array:
-    """`amounts` added up within each stretch, on top of what was before; exact."""
+def _totals(carried: int, busy: Expanded, firsts: Array, amounts: Array) -> Array:
+    """`amounts` added up within each busy time, the first of which had some before; exact."""
+    if carried + float(amounts.sum(dtype=np.float64)) >= _MOST:
+        amounts = amounts.astype(object)
     sums = np.cumsum(amounts)
-    firsts = np.cumsum(of.ticks) - of.ticks
-    kind = np.int64 if max(before) < _MOST else object
-    total: Array = of.each(np.array(before, dtype=kind) - (sums[firsts] - amounts[firsts])) + sums
+    inside = np.minimum(firsts, len(sums) - 1)  # a busy time may have no ticks yet
+    before = sums[inside] - amounts[inside]
+    before[0] -= carried
+    total: Array = sums - busy.each(before)
     return total

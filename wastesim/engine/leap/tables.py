@@ -26,6 +26,9 @@ STRETCH = (
     "reserved", "unused", "padding", "short", "waiting", "joined", "admitted", "preempted",
     "largest_free", "free_spans", "finished", "reserved_end",
 )  # fmt: skip
+#: What is so of time in which nobody was here; all else is 0.
+_ASLEEP = {"ticks": 1, "largest_free": -1, "free_spans": -1}
+Stretches = dict[str, Array]
 
 
 #: Cells given to decoding jobs, and padding, by tick: see `LeapPool.by_tick`.
@@ -47,7 +50,11 @@ class Ticks:
         by_tick: ByTick,
         line: Arrivals,
         capacity_cells: int,
+        fields: tuple[str, ...] = STRETCH,
+        widen: Callable[[Stretches], Stretches] = lambda found: found,
     ) -> None:
+        """`fields` are what `add` is given, and `widen` makes all of `STRETCH` out of them."""
+        self._fields, self._widen = fields, widen
         self._recorder = recorder
         self._clock = clock
         self._cost = cost
@@ -60,7 +67,7 @@ class Ticks:
         self._first = 0  # number of the first tick that ran and is not yet handed over
 
     def add(self, stretch: tuple[int, ...]) -> None:
-        """A stretch has passed; as `STRETCH` has it."""
+        """A stretch has passed."""
         self._stretches.extend(stretch)
         self._count += 1
         self._ticks += stretch[0]
@@ -71,7 +78,7 @@ class Ticks:
         """Nobody was here."""
         self._asleep.append((self._ticks, since_s, dt_s))
         self._clock.sleep()
-        self._stretches.extend((1, *[0] * (len(STRETCH) - 5), -1, -1, 0, 0))
+        self._stretches.extend(_ASLEEP.get(name, 0) for name in self._fields)
         self._count += 1
         self._ticks += 1
 
@@ -89,14 +96,15 @@ class Ticks:
         if not self._count:
             return
         rows = np.fromiter(self._stretches, np.int64, len(self._stretches))
-        rows = rows.reshape(self._count, -1)
-        self._recorder.ticks(self._columns(dict(zip(STRETCH, rows.T, strict=True))))
+        columns = rows.reshape(self._count, -1).T
+        found = self._widen(dict(zip(self._fields, columns, strict=True)))
+        self._recorder.ticks(self._columns(found))
         self._first += self._ticks - len(self._asleep)
         self._stretches, self._asleep = [], []
         self._count = self._ticks = 0
         self._line.forget()
 
-    def _columns(self, of: dict[str, Array]) -> dict[str, Array]:
+    def _columns(self, of: Stretches) -> dict[str, Array]:
         ticks = of["ticks"]
         begins = np.cumsum(ticks) - ticks
         k = np.arange(self._ticks) - np.repeat(begins, ticks)
@@ -156,7 +164,7 @@ class Ticks:
         }
 
     def _memory(
-        self, of: dict[str, Array], each: Callable[[Array], Array], begins: Array
+        self, of: Stretches, each: Callable[[Array], Array], begins: Array
     ) -> tuple[Array, Array]:
         """Reserved cells and padding by tick."""
         ran = self._ticks - len(self._asleep)
@@ -171,7 +179,7 @@ class Ticks:
         return each(of["reserved"] - total[begins]) + total, padding
 
     def _waiting(
-        self, of: dict[str, Array], each: Callable[[Array], Array], begins: Array, t_s: Array
+        self, of: Stretches, each: Callable[[Array], Array], begins: Array, t_s: Array
     ) -> Array:
         """Who waited at the first tick, and who has joined until each other one."""
         number, times = self._line.times()
