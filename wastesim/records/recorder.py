@@ -22,7 +22,7 @@ class Limits(NamedTuple):
     """What is kept.  Beyond it a run is streamed; `chunk` rows are then folded at once."""
 
     requests: int = 200_000  # 29 MB, and more pages than anybody reads
-    ticks: int = 1_000_000  # 176 MB, with everything else half of what a run may take
+    ticks: int = 500_000  # 88 MB: with everything else well below what a run may take
     chunk: int = CHUNK
 
 
