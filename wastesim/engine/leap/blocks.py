@@ -125,20 +125,29 @@ class BlockPool:
         stored = job.stored
         if job.end >= 0:
             stored = job.final - (job.end - tick) - 1
-            self._leave(job, tick)
+            del self._buckets[job.bucket][job]
+            self._counts[job.bucket] -= 1
+            self._decoding -= 1
+            self._log.leaves.append(job.bucket * _TICKS + tick)
         self._free += self._blocks(stored)
         if job.pad_tick >= 0:
             self._log.pads.extend((max(tick, job.pad_tick), -job.pad))
 
     def release(self, jobs: list[Job], tick: int, now_s: float) -> None:
         """All their blocks, with the last one's padding."""
-        size, pads = self._size, self._log.pads
+        log, buckets, counts, following = self._log, self._buckets, self._counts, tick + 1
+        cells = 0
         for job in jobs:
-            self._leave(job, tick + 1)
-            job.held = job.final + job.pad
-            self._free += job.held // size
+            bucket = job.bucket
+            del buckets[bucket][job]
+            counts[bucket] -= 1
+            log.leaves.append(bucket * _TICKS + following)
+            job.held = held = job.final + job.pad
+            cells += held
             if job.pad:
-                pads.extend((tick + 1, -job.pad))
+                log.pads.extend((following, -job.pad))
+        self._decoding -= len(jobs)
+        self._free += cells // self._size
 
     def held(self, job: Job, stored: int) -> int:
         """Blocks that it cannot do without."""
@@ -158,14 +167,6 @@ class BlockPool:
         if job.pad_tick < 0:
             job.pad_tick = tick
             self._log.pads.extend((tick, job.pad))
-
-    def _leave(self, job: Job, tick: int) -> None:
-        """From `tick` on it needs no more blocks."""
-        bucket = job.bucket
-        del self._buckets[bucket][job]
-        self._counts[bucket] -= 1
-        self._decoding -= 1
-        self._log.leaves.append(bucket * _TICKS + tick)
 
     def _need(self, tick: int, ticks: int) -> int:
         """Blocks that are taken in the `ticks` after `tick`."""
