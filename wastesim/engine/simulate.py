@@ -24,7 +24,7 @@ from wastesim.engine.recording import recorder_for
 from wastesim.engine.register import Register
 from wastesim.engine.server import Parts, Server
 from wastesim.engine.simtime import SimTime
-from wastesim.engine.spanlog import SpanLog
+from wastesim.engine.spanlog import MOST_ROWS, SpanLog
 from wastesim.engine.verify import Verifying
 from wastesim.records import Facts, Recorder, Records
 from wastesim.rng import Streams
@@ -187,9 +187,9 @@ def _facts(assembly: _Assembly, server: Server | LeapServer) -> Facts:
 
 
 def _left_out(spans: SpanLog) -> list[str]:
-    if not spans.left_out:
+    if not spans.full:
         return []
-    return [f"the memory map leaves out {spans.left_out:,} later spans: too many to draw"]
+    return [f"the memory map has the first {MOST_ROWS:,} spans: more are too many to draw"]
 
 
 def _workload_facts(workload: Workload) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wastesim.address import Placement, Span
 from wastesim.records import Recorder, SpanRow
 
-#: Beyond this many rows the map is unreadable and the file large; the rest is left out, and said.
+#: Beyond this many rows the map is unreadable and the file large; it ends there, and says so.
 MOST_ROWS = 200_000
 
 
@@ -17,7 +17,7 @@ class SpanLog:
         self.active = active
         self._held: dict[int, list[tuple[Span, float]]] = {}
         self._rows = 0
-        self.left_out = 0
+        self.full = False
 
     def begin(self, request_id: int, placement: Placement, now_s: float) -> None:
         """A request holds these spans from now on."""
@@ -50,7 +50,8 @@ class SpanLog:
     def _record(self, request_id: int, held: list[tuple[Span, float]], now_s: float) -> None:
         for span, since_s in held:
             if self._rows == MOST_ROWS:
-                self.left_out += 1
-                continue
+                self.active, self.full = False, True  # nobody need look up addresses any more
+                self._held = {}
+                return
             self._rows += 1
             self._recorder.span(SpanRow(request_id, span.start, span.stop, since_s, now_s))
