@@ -9,10 +9,12 @@ import pytest
 from wastesim.metrics import summarize
 from wastesim.records import Records
 from wastesim.report.advice import Advice, advise
+from wastesim.report.closed_forms import exact, paged, slots
+from wastesim.report.lengths import asked
 from wastesim.report.remedy import first_change, lines
 from wastesim.report.text import DASH
 
-from .report_runs import edited, run
+from .report_runs import LENGTHS, edited, run
 
 
 def advice(records: Records, element_bytes: int | None = 2) -> Advice:
@@ -41,7 +43,52 @@ def test_a_shorter_limit_rejects_what_is_longer() -> None:
 def test_rejected_counts_those_already_rejected() -> None:
     found = advice(run(((10, 5), (90, 90))))
     assert found.now.rejected == 0.5
-    assert {option.rejected for option in found.options} == {0.5}
+    assert {o.rejected for o in found.options if o.kind != "paged"} == {0.5}
+
+
+#: Beside those of the example one of 120 tokens, 20 more than the limit, and a prompt of 100.
+TOO_LONG = (*LENGTHS, (30, 90), (100, 5))
+
+
+def test_each_policy_serves_what_is_too_long_as_its_scheduler_does() -> None:
+    """Slots and an oracle reject both; paged allocation serves one of them, cut at the limit."""
+    records = run(TOO_LONG)
+    found, lengths = advice(records), asked(records)
+    (blocks,), (oracle,) = by_kind(found, "paged"), by_kind(found, "exact")
+    assert found.now.rejected == oracle.rejected == 2 / 9
+    assert blocks.rejected == 1 / 9
+    assert blocks.fit == paged(lengths.cut_at(100), 350, 16).fit
+    assert oracle.fit == exact(lengths.at_most(100), 350).fit
+    assert blocks.fit < (paged(lengths.at_most(100), 350, 16).fit or 0)
+    assert "outputs of 11.1 % of requests are cut at max_model_len" in blocks.caveat
+    assert "cut" not in found.now.caveat + oracle.caveat
+
+
+def test_the_runs_own_scheduler_counts_for_the_run_and_what_keeps_it() -> None:
+    """Slots under vLLM's scheduler cut too, and cut more with a shorter limit."""
+    records = run(TOO_LONG, facts=edited(scheduler="vllm"))
+    found, cut = advice(records), asked(records).cut_at(100)
+    assert found.now.written == slots(cut, 350, 100).written
+    assert {o.rejected for o in (found.now, *found.options)} == {1 / 9}
+    assert by_kind(found, "exact")[0].fit == exact(cut, 350).fit
+
+
+def test_a_grown_run_is_compared_with_an_oracle_that_rejects() -> None:
+    records = run(TOO_LONG, facts=edited(policy="realloc", scheduler="vllm"))
+    found = advice(records)
+    assert found.now.rejected == 1 / 9
+    (oracle,) = by_kind(found, "exact")
+    assert oracle.rejected == 2 / 9
+    assert oracle.fit == exact(asked(records).at_most(100), 350).fit
+
+
+def test_a_stated_rule_replaces_every_schedulers() -> None:
+    records = run(TOO_LONG)
+    rejects, cuts = advise(records, 2, "reject"), advise(records, 2, "truncate")
+    assert rejects is not None
+    assert cuts is not None
+    assert {option.rejected for option in rejects.options} == {2 / 9}
+    assert {option.rejected for option in cuts.options} == {1 / 9}
 
 
 def test_half_the_bytes_hold_twice_the_cells() -> None:

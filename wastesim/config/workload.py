@@ -6,6 +6,13 @@ from typing import Literal
 
 from wastesim.config.arrivals import WorkloadSpec
 
+TooLong = Literal["reject", "truncate", "error"]
+
+
+def too_long_rule(stated: TooLong | None, scheduler: str) -> TooLong:
+    """The rule in force: what was stated, else what the scheduler does."""
+    return stated or ("truncate" if scheduler == "vllm" else "reject")
+
 
 class Workload(WorkloadSpec):
     """Where requests come from, when, and the rule for P + O > `max_model_len`.
@@ -14,4 +21,4 @@ class Workload(WorkloadSpec):
     ends the run.  None is what the scheduler does: `vllm` truncates, `orca` and `static` reject.
     """
 
-    too_long: Literal["reject", "truncate", "error"] | None = None
+    too_long: TooLong | None = None

@@ -2,6 +2,9 @@
 
 Every line is a closed form (see `closed_forms`) or, where throughput is given, the run's roofline
 (see `roofline`) with as many requests running as fit.  None of them is a simulation.
+
+Requests beyond `max_model_len` are served as the policy in question would serve them: its scheduler
+rejects them or cuts them at the limit, unless `workload.too_long` says which.
 """
 
 from __future__ import annotations
@@ -9,14 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from wastesim.config.policy import PRESETS
+from wastesim.config.workload import TooLong, too_long_rule
 from wastesim.records import RESERVED, Records
 from wastesim.report.closed_forms import Estimate, exact, paged, slots
 from wastesim.report.lengths import Lengths, asked
 from wastesim.report.roofline import Roofline, roofline
+from wastesim.report.text import percent
 
 BLOCK_SIZE = 16
 QUANTILES = (1.0, 0.99, 0.95, 0.9)
@@ -53,6 +60,14 @@ class Option(NamedTuple):
         return None if self.fit is None else min(self.fit, self.max_num_seqs)
 
 
+class Served(NamedTuple):
+    """Lengths as they are served, and the shares that are rejected, and cut at the limit."""
+
+    lengths: Lengths
+    rejected: float
+    cut: float
+
+
 @dataclass(frozen=True)
 class Advice:
     """The run as it is, and what could be changed."""
@@ -66,15 +81,17 @@ class Advice:
         return new / now if new and now else None
 
 
-def advise(records: Records, element_bytes: int | None) -> Advice | None:
+def advise(
+    records: Records, element_bytes: int | None, too_long: TooLong | None = None
+) -> Advice | None:
     """What to change; None when no request asked for anything that fits.
 
-    `element_bytes` is the width of `kv_cache_dtype`, None when it is not known.
+    `element_bytes` is the width of `kv_cache_dtype`, None when it is not known; `too_long` is what
+    `workload.too_long` states.
     """
-    served = asked(records).at_most(records.facts.max_model_len)
-    if not len(served.output):
+    adviser = _Adviser(records, asked(records), too_long, roofline(records))
+    if not len(adviser.served.lengths.output):
         return None
-    adviser = _Adviser(records, served, roofline(records))
     now = adviser.now()
     options = [
         *adviser.shorter(),
@@ -90,28 +107,34 @@ class _Adviser:
     """Makes options for one run."""
 
     records: Records
-    served: Lengths
+    asked: Lengths
+    too_long: TooLong | None
     curve: Roofline | None
+
+    @cached_property
+    def served(self) -> Served:
+        """What the run's own scheduler serves."""
+        return self._served_by(self.records.facts.scheduler)
 
     def now(self) -> Option:
         """As it ran: slots by formula, any other policy by what its requests held per tick."""
         facts = self.records.facts
         change = f"as it is: {facts.policy}, max_model_len {facts.max_model_len:,}"
         if facts.policy == "contiguous":
-            found = slots(self.served, facts.capacity_cells, facts.max_model_len)
+            found = slots(self.served.lengths, facts.capacity_cells, facts.max_model_len)
         else:
             found = self._as_it_ran()
         return self._option("now", change, found)
 
     def shorter(self) -> Iterator[Option]:
         """`max_model_len` at quantiles of P + O; only where slots depend on it."""
-        facts, total = self.records.facts, self.served.total
+        facts, total = self.records.facts, self.served.lengths.total
         limits = [np.quantile(total, q, method="higher") / GRAIN for q in QUANTILES]
         for limit in dict.fromkeys(math.ceil(x) * GRAIN for x in limits):
             if facts.policy == "contiguous" and limit < facts.max_model_len:
-                kept = self.served.at_most(limit)
-                found = slots(kept, facts.capacity_cells, limit)
-                yield self._option("shorter", f"max_model_len {limit:,}", found, kept=kept)
+                served = self._served_by(facts.scheduler, limit)
+                found = slots(served.lengths, facts.capacity_cells, limit)
+                yield self._option("shorter", f"max_model_len {limit:,}", found, served=served)
 
     def narrower(self, now: Option, element_bytes: int | None) -> Iterator[Option]:
         """C' = C x bytes / narrower bytes; what is reserved and written per request stays."""
@@ -136,10 +159,28 @@ class _Adviser:
     def other_policies(self, now: Option) -> Iterator[Option]:
         """Exact-length and paged allocation, where they hold more than now."""
         cells = self.records.facts.capacity_cells
-        oracle, blocks = exact(self.served, cells), paged(self.served, cells, BLOCK_SIZE)
-        for kind, change, found in (("exact", EXACT, oracle), ("paged", PAGED, blocks)):
+        known, grown = self._served_by(self._reserving()), self._served_by("vllm")
+        oracle, blocks = exact(known.lengths, cells), paged(grown.lengths, cells, BLOCK_SIZE)
+        for kind, change, found, served in (
+            ("exact", EXACT, oracle, known),
+            ("paged", PAGED, blocks, grown),
+        ):
             if (found.fit or 0) > (now.fit or 0) and kind != self.records.facts.policy:
-                yield self._option(kind, change, found)
+                yield self._option(kind, change, found, served=served)
+
+    def _reserving(self) -> str:
+        """The scheduler of a policy that reserves: the run's, unless that is for growing ones."""
+        facts = self.records.facts
+        preset = PRESETS.get(facts.policy)
+        grows = preset is None or preset.grows
+        return "orca" if grows and facts.scheduler == "vllm" else facts.scheduler
+
+    def _served_by(self, scheduler: str, max_model_len: int | None = None) -> Served:
+        limit = max_model_len or self.records.facts.max_model_len
+        every = max(1, len(self.asked.output))
+        served = self.asked.served(limit, too_long_rule(self.too_long, scheduler))
+        cut = len(served.output) - len(self.asked.at_most(limit).output)
+        return Served(served, (every - len(served.output)) / every, cut / every)
 
     def _as_it_ran(self) -> Estimate:
         facts, sums = self.records.facts, self.records.totals.ticks.sums
@@ -155,18 +196,22 @@ class _Adviser:
         change: str,
         found: Estimate,
         *,
-        kept: Lengths | None = None,
+        served: Served | None = None,
         share: float = 1.0,
         max_num_seqs: int | None = None,
     ) -> Option:
-        """`share` is bytes per token relative to now; `kept` are the requests not rejected."""
-        kept = kept or self.served
+        """`share` is bytes per token relative to now; `served` is as now if not given."""
+        served = served or self.served
         most = max_num_seqs or self.records.facts.max_num_seqs
-        rejected = 1 - len(kept.output) / len(self.records.requests["status"])
-        spared = kind == "shorter" and len(kept.output) == len(self.served.output)
-        caveat = "" if spared else CAVEATS.get(kind, "")
-        speed = self._tokens_per_s(min(found.fit or 0, most), kept, share)
-        return Option(kind, change, found.fit, found.written, rejected, speed, most, caveat)
+        speed = self._tokens_per_s(min(found.fit or 0, most), served.lengths, share)
+        caveat = self._caveat(kind, served)
+        return Option(kind, change, found.fit, found.written, served.rejected, speed, most, caveat)
+
+    def _caveat(self, kind: str, served: Served) -> str:
+        spared = kind == "shorter" and served.rejected == self.served.rejected
+        cut = f"outputs of {percent(served.cut)} of requests are cut at max_model_len"
+        said = ["" if spared else CAVEATS.get(kind, ""), cut if served.cut else ""]
+        return "; ".join(text for text in said if text)
 
     def _tokens_per_s(self, running: int, kept: Lengths, share: float) -> float | None:
         if self.curve is None or not running or not len(kept.output):

@@ -16,7 +16,7 @@ from wastesim.report.answer import Answer, answer, reserved_shares
 from wastesim.report.counts import agreement
 from wastesim.report.definitions import GROUPS, Group, others
 from wastesim.report.remedy import METHOD, Line, first_change, lines
-from wastesim.report.resolved import element_bytes
+from wastesim.report.resolved import element_bytes, too_long
 from wastesim.report.text import DASH, count, percent
 
 
@@ -68,7 +68,7 @@ def gather(
 ) -> Content:
     """Everything the report says of this run."""
     facts = records.facts
-    advice = advise(records, element_bytes(resolved))
+    advice = advise(records, element_bytes(resolved), too_long(resolved))
     return Content(
         name=facts.name,
         setting=setting(records),

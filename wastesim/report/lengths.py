@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wastesim.config.workload import TooLong
 from wastesim.records import Array, Records
 
 
@@ -23,6 +24,12 @@ class Lengths(NamedTuple):
         """Mean written cells of a running request per tick: sum o (p + (o - 1) / 2) / sum o."""
         p, o = self
         return float((o * (2 * p + o - 1)).sum()) / (2 * float(o.sum()))
+
+    def served(self, max_model_len: int, rule: TooLong) -> Lengths:
+        """What a server of this limit and rule serves: whom it lets in, and how far."""
+        if rule == "truncate":
+            return self.cut_at(max_model_len)
+        return self.at_most(max_model_len)
 
     def at_most(self, max_model_len: int) -> Lengths:
         """Those that a server of this limit would not reject."""

@@ -1,10 +1,11 @@
-"""What a report reads from the resolved experiment: the width of the cache's elements."""
+"""What a report reads from the resolved experiment, such as the width of the cache's elements."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from wastesim.config.workload import TooLong
 from wastesim.errors import ConfigError
 from wastesim.metrics import summarize
 from wastesim.records import Records
@@ -26,6 +27,13 @@ def element_bytes(resolved: str) -> int | None:
         return dtype_bytes(tree["server"]["kv_cache_dtype"])
     except (ConfigError, KeyError, TypeError, ValueError):
         return None
+
+
+def too_long(resolved: str) -> TooLong | None:
+    """What `workload.too_long` states; None when that is left to the scheduler."""
+    workload = _tree(resolved).get("workload")
+    found: TooLong | None = workload.get("too_long") if isinstance(workload, dict) else None
+    return found
 
 
 def compared(resolved: str) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from wastesim.records import Records
 from wastesim.report.advice import advise
 from wastesim.report.answer import answer
 from wastesim.report.remedy import first_change
-from wastesim.report.resolved import element_bytes, read_resolved
+from wastesim.report.resolved import element_bytes, read_resolved, too_long
 from wastesim.report.text import count, percent, rate, seconds
 
 
@@ -24,7 +24,9 @@ def print_summary(summary: dict[str, Any], records: Records, target: Path) -> No
     if found.state:
         console.print(Text(found.state, style="yellow"), soft_wrap=flow)
     console.print(Text(found.headline, style="bold"), soft_wrap=flow)
-    change = first_change(advise(records, element_bytes(read_resolved(target))), summary)
+    resolved = read_resolved(target)
+    advice = advise(records, element_bytes(resolved), too_long(resolved))
+    change = first_change(advice, summary)
     for sentence in (found.cause, found.ceiling, change):
         if sentence:
             console.print(Text(sentence), soft_wrap=flow)
