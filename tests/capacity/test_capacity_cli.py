@@ -170,6 +170,16 @@ def test_an_experiment_answers_with_its_own_values(ask: Any) -> None:
     assert ask(str(DEFAULT), "--engine", "vllm")["engine"] == "vllm"
 
 
+def test_an_option_says_what_becomes_of_too_long_requests_else_the_experiment(ask: Any) -> None:
+    short = [str(DEFAULT), "--set", "server.max_model_len=1024"]
+    usual, cut = ask(*short)["lengths"], ask(*short, "--set", "workload.too_long=truncate")
+    rejected = ask(*short, "--set", "workload.too_long=truncate", "--too-long", "reject")
+    assert [usual["too_long"], cut["lengths"]["too_long"]] == [None, "truncate"]
+    assert cut["lengths"]["written"]["contiguous"] > usual["written"]["contiguous"]
+    assert rejected["lengths"]["written"]["contiguous"] == usual["written"]["contiguous"]
+    assert rejected["lengths"]["live_tokens"] < usual["live_tokens"]
+
+
 def test_a_stated_number_of_blocks_replaces_the_budget(ask: Any) -> None:
     paged = ["--set", "server.policy=paged", "--set", "server.num_gpu_blocks_override=1001"]
     assert ask(str(DEFAULT), *paged)["capacity"]["units"] == 1001

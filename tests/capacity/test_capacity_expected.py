@@ -12,7 +12,8 @@ import pytest
 
 from wastesim import load_experiment, simulate
 from wastesim.capacity.expected import draw_lengths, expected_lines, expected_of
-from wastesim.errors import ConfigError
+from wastesim.config.workload import TooLong
+from wastesim.errors import ConfigError, InputError
 from wastesim.report.lengths import Lengths, asked
 from wastesim.workload import workload_names
 
@@ -105,6 +106,31 @@ def test_too_long_requests_are_served_as_each_scheduler_does_and_said() -> None:
     assert any(said in line for line in expected_lines(found))
 
 
+@pytest.mark.parametrize(
+    ("rule", "slots", "live"),
+    [
+        ("reject", 150, 150),
+        ("truncate", (101 * 150 + 100 * 949.5) / 201, (101 * 150 + 100 * 949.5) / 201),
+    ],
+)
+def test_a_stated_rule_is_every_policys(rule: TooLong, slots: float, live: float) -> None:
+    """`workload.too_long`; the mean written cells of a slot, and of a request that grows."""
+    lengths = Lengths(np.array([100, 900, 1000]), np.array([101, 201, 5]))
+    found = expected_of("three", lengths, 10_000, 1000, too_long=rule)
+    assert found.written["contiguous"] == pytest.approx(slots / 1000)
+    assert found.concurrency["token"] == pytest.approx(10_000 / live)
+    said = {"reject": "1,000 tokens: rejected", "truncate": "1,000 tokens: cut there"}[rule]
+    assert any(line.endswith(said) for line in expected_lines(found))
+
+
+def test_too_long_is_an_error_where_it_is_stated_and_happens() -> None:
+    lengths = Lengths(np.array([100, 900]), np.array([101, 201]))
+    said = "50 % of two have more than 'server.max_model_len' 1,000 tokens"
+    with pytest.raises(InputError, match=said):
+        expected_of("two", lengths, 10_000, 1000, too_long="error")
+    assert expected_of("two", lengths, 10_000, 1101, too_long="error").too_long_share == 0
+
+
 def test_every_request_runs_its_output_and_holds_its_tokens() -> None:
     """The closed form's numerator and denominator, exactly, with preemptions and cut outputs."""
     changes = [
@@ -126,3 +152,5 @@ def test_every_request_runs_its_output_and_holds_its_tokens() -> None:
 def test_a_limit_below_every_request_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"'--max-model-len' must be >= \d+, the shortest"):
         expected_of("mooncake-conversation", sample("mooncake-conversation"), 10_000, 100)
+    with pytest.raises(ConfigError, match="must be >= 101, the shortest prompt and one token of"):
+        expected_of("one", Lengths(np.array([100]), np.array([5])), 999, 100, too_long="truncate")

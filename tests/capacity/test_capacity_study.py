@@ -84,6 +84,32 @@ def test_inline_cards_and_lengths_count(tmp_path: Path, capsys: pytest.CaptureFi
     assert not (out / "figures").exists()
 
 
+@pytest.mark.parametrize(
+    ("stated", "slots", "live"),
+    [
+        ([], 150, 547.7),
+        (["workload.too_long=reject"], 150, 150),
+        (["workload.too_long=truncate"], 547.7, 547.7),
+        (["server.scheduler=vllm"], 547.7, 547.7),
+    ],
+)
+def test_too_long_requests_are_served_as_the_experiment_says(
+    stated: list[str], slots: float, live: float, tmp_path: Path
+) -> None:
+    """Half of them: rejected 150 written cells are left, cut (101 x 150 + 100 x 949.5) / 201."""
+    rows = "arrival_s,prompt_tokens,output_tokens\n0,100,101\n1,900,201\n"
+    (tmp_path / "own.csv").write_text(rows)
+    path, out = tmp_path / "small.yaml", tmp_path / "out"
+    before, after = YAML.index("workload:"), YAML.index("server:")
+    path.write_text(YAML[:before] + "workload: {trace: own.csv}\n" + YAML[after:])
+    words = [part for key in ("server.max_model_len=1000", *stated) for part in ("--set", key)]
+    assert run.main([str(path), "--output", str(out), "--quiet", *words]) == 0
+    lengths = summary_of(out)["lengths"]
+    assert lengths["too_long_share"] == pytest.approx(0.5, abs=0.01)
+    assert 1000 * lengths["written"]["contiguous"] == pytest.approx(slots, rel=0.01)
+    assert lengths["live_tokens"] == pytest.approx(live, rel=0.01)
+
+
 def test_the_lengths_of_a_trace_count(tmp_path: Path) -> None:
     """Its own columns too."""
     (tmp_path / "own.csv").write_text("when,question,answer\n" + "0,100,101\n1,100,101\n" * 9)
@@ -113,6 +139,10 @@ def test_a_card_on_the_command_line_wins(capsys: pytest.CaptureFixture[str]) -> 
             "'study' must be allocation with a 'sweep'",
         ),
         (["--set", "compare=[paged]"], "'compare' needs 'study: comparison'"),
+        (
+            ["--set", "workload.too_long=error", "--set", "server.max_model_len=1024"],
+            "have more than 'server.max_model_len' 1,024 tokens; set 'workload.too_long' to",
+        ),
         (["--trace"], "a capacity study simulates nothing"),
         (["--verify"], "a capacity study simulates nothing"),
     ],

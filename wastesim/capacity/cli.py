@@ -47,6 +47,8 @@ def parser() -> argparse.ArgumentParser:
     _add_what(made)
     _add_how(made)
     add("--lengths", metavar="WORKLOAD", help="a workload or trace: expected concurrency")
+    add("--too-long", choices=["reject", "truncate", "error"],
+        help="requests beyond --max-model-len (as each policy's scheduler does)")  # fmt: skip
     add("--from-log", metavar="FILE", help="read an engine's start-up lines and check them")
     add("--explain", metavar="VALUE", help="explain a hand formula: '1.53 MB per token'")
     add("--figure", metavar="DIR", type=Path, help="draw memory against concurrency into a folder")
@@ -158,7 +160,9 @@ def one_answer(question: Question, options: argparse.Namespace) -> tuple[Any, li
     if options.lengths is not None:
         from wastesim.capacity.expected import expected, expected_lines
 
-        policies = expected(found, options.lengths, options.max_num_seqs, options.parallel)
+        policies = expected(
+            found, options.lengths, options.max_num_seqs, options.parallel, options.too_long
+        )
         tree["lengths"] = policies.to_tree()
         lines += ["", *expected_lines(policies)]
     return tree, lines

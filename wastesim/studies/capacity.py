@@ -15,6 +15,7 @@ from wastesim.config import Experiment
 from wastesim.config.arrivals import WorkloadSpec
 from wastesim.config.hardware import Gpu
 from wastesim.config.lengths import Lengths, Resample, TraceReading
+from wastesim.config.workload import TooLong, too_long_rule
 from wastesim.result import load_experiment
 
 
@@ -52,6 +53,7 @@ def _values(experiment: Experiment) -> dict[str, Any]:
         "max_num_seqs": server.max_num_seqs,
         "parallel": getattr(server.policy, "n_parallel", 4),
         "lengths": _lengths(experiment.workload),
+        "too_long": _too_long(experiment),
     }
 
 
@@ -62,6 +64,12 @@ def _lengths(workload: WorkloadSpec) -> Lengths:
         return workload.lengths
     reading = {name: getattr(workload, name) for name in TraceReading.model_fields}
     return Resample(file=workload.trace, **reading)
+
+
+def _too_long(experiment: Experiment) -> TooLong | None:
+    """The rule where it, or the scheduler, is stated; None: each policy has its own."""
+    stated, scheduler = experiment.workload.too_long, experiment.server.scheduler
+    return stated or (too_long_rule(None, scheduler) if scheduler == "vllm" else None)
 
 
 def _card(gpu: str | Gpu) -> dict[str, str]:
