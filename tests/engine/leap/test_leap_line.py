@@ -18,7 +18,7 @@ def block(first: int, times: list[float], refused: tuple[int, ...] = ()) -> Admi
     same = np.ones(len(kept), dtype=np.int64)
     rows = [rejected(Request(first + i, times[i], 5, 3), "no") for i in refused]
     ids = first + np.array(kept, dtype=np.int64)
-    return Admitted(times[0], ids, column, 5 * same, 3 * same, 0 * same, 9 * same, None, rows)
+    return Admitted(times[0], ids, column, 5 * same, 3 * same, None, None, 20, None, rows)
 
 
 def test_arrivals_of_equal_times_come_together_across_blocks() -> None:

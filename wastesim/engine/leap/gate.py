@@ -17,22 +17,38 @@ from wastesim.workload import Block
 
 
 class Admitted(NamedTuple):
-    """Who was let in of a block of requests, in columns as `Entry` has them, and who was not."""
+    """Who was let in of a block of requests, in columns, and who was not.
 
-    first_s: float
-    request_id: Array
+    A run that is overloaded keeps millions of them: nothing is stored that can be worked out.
+    """
+
+    first_s: float  # of the block, refused or not
+    request_id: Array | range
     arrival_s: Array
     prompt: Array
     outputs: Array
-    truncated: Array
-    max_tokens: Array
+    truncated: Array | None  # None: nobody's outputs were
+    max_tokens: Array | None  # None: nobody declared any, `room` less the prompt is left
+    room: int
     hints: list[int | None] | None
     refused: list[RequestRow]
 
     def lists(self) -> list[list[Any]]:
         """The columns of `Entry`, in Python's numbers."""
-        columns = [column.tolist() for column in self[1:7]]
-        return [*columns, self.hints or [None] * len(columns[0])]
+        ids, nobody = self.request_id, [0] * len(self.arrival_s)
+        truncated, declared = self.truncated, self.max_tokens
+        most = self.room - self.prompt if declared is None else declared
+        return [
+            list(self.request_id)
+            if isinstance(self.request_id, range)
+            else self.request_id.tolist(),
+            self.arrival_s.tolist(),
+            self.prompt.tolist(),
+            self.outputs.tolist(),
+            nobody if truncated is None else truncated.tolist(),
+            most.tolist(),
+            self.hints or [None] * len(nobody),
+        ]
 
 
 class Gate:
@@ -53,14 +69,17 @@ class Gate:
                 yield self._admit(block)
 
     def _admit(self, block: Block) -> Admitted:
-        ids = block.first + np.arange(len(block.arrival_s))
-        prompt, outputs = block.prompt.astype(np.int64), block.output.astype(np.int64)
+        doubtful = np.flatnonzero(self._doubtful(block)).tolist()
+        hints = None if self._hint is None else self._hints(self._hint, block)
+        if not doubtful and block.max_tokens is None:
+            return self._whole(block, hints)
+        prompt, outputs = block.prompt.astype(np.int32), block.output.astype(np.int32)
         room = self._door.max_model_len - prompt
         declared = room if block.max_tokens is None else np.minimum(block.max_tokens, room)
-        truncated, inside = np.zeros(len(ids), dtype=np.int64), np.ones(len(ids), dtype=bool)
-        hints = None if self._hint is None else self._hints(self._hint, block)
+        declared = declared.astype(np.int32)
+        truncated, inside = np.zeros_like(prompt), np.ones(len(prompt), dtype=bool)
         refused: list[RequestRow] = []
-        for i in np.flatnonzero(self._doubtful(prompt, outputs)).tolist():
+        for i in doubtful:
             entered = self._door.enter(_request(block, i, hints[i] if hints else None))
             if isinstance(entered, str):
                 inside[i] = False
@@ -72,27 +91,43 @@ class Gate:
             hints = [hint for hint, let_in in zip(hints, inside.tolist(), strict=True) if let_in]
         return Admitted(
             float(block.arrival_s[0]),
-            ids[inside],
+            block.first + np.flatnonzero(inside),
             block.arrival_s[inside],
             prompt[inside],
             outputs[inside],
             truncated[inside],
             declared[inside],
+            self._door.max_model_len,
             hints,
             refused,
+        )
+
+    def _whole(self, block: Block, hints: list[int | None] | None) -> Admitted:
+        """Everybody is fine."""
+        return Admitted(
+            float(block.arrival_s[0]),
+            range(block.first, block.first + len(block.arrival_s)),
+            block.arrival_s,
+            block.prompt.astype(np.int32),
+            block.output.astype(np.int32),
+            None,
+            None,
+            self._door.max_model_len,
+            hints,
+            [],
         )
 
     @staticmethod
     def _hints(hint: Hint, block: Block) -> list[int | None]:
         return [hint(_request(block, i)) for i in range(len(block.arrival_s))]
 
-    def _doubtful(self, prompt: Array, outputs: Array) -> Array:
+    def _doubtful(self, block: Block) -> Array:
         """Who must be looked at one by one."""
         if not self._all_fit:
-            return np.ones(len(prompt), dtype=bool)
-        doubtful: Array = prompt + outputs > self._door.max_model_len
+            return np.ones(len(block.prompt), dtype=bool)
+        doubtful: Array = block.prompt + block.output > self._door.max_model_len
         if self._door.refuse_impossible and self._door.whole_prompt_tokens is not None:
-            doubtful = doubtful | (prompt > self._door.whole_prompt_tokens)
+            doubtful = doubtful | (block.prompt > self._door.whole_prompt_tokens)
         return doubtful
 
 
