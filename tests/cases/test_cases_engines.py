@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from wastesim.allocation.build import Pool, build_policy
+from wastesim.allocation.freelist import RULES, FreeSpans
 from wastesim.allocation.protocol import Ask
 from wastesim.allocation.slots import Slots as SlotPolicy
+from wastesim.allocation.spans import OneSpan
 from wastesim.capacity.explain import explain_value
 from wastesim.capacity.from_log import checks
 from wastesim.capacity.hypotheses import block_sizes, bytes_per_token, fitting
@@ -90,6 +93,22 @@ def test_t14_a_usage_of_two_digits() -> None:
     assert pools == [2048]
 
 
+def test_t14_who_is_retracted_waits_and_all_are_served(toy) -> None:
+    """Six of eleven requests run, 320 tokens each, five wait; then memory is full."""
+    found = toy([(0, 300, 100)] * 11, cells=2048, max_model_len=1024,
+                server={"policy": "token", "max_num_batched_tokens": 8192})  # fmt: skip
+    ticks = found.records.ticks
+    (at,) = np.flatnonzero(ticks["written"] == 1920)[:1]
+    assert (ticks["running"][at], ticks["waiting"][at]) == (6, 5)
+    assert Printed.read("0.94").allows(1920 / 2048)
+    full = at + (2048 - 1920) // 6 + 1  # six more in each tick; 2,052 would not fit
+    assert ticks["written"][full - 1] == 2046
+    assert [ticks[name][full] for name in ("preempted", "running", "waiting")] == [1, 5, 6]
+    assert ticks["written"][full] == 5 * 342
+    assert ticks["written"].max() <= 2048
+    assert found.summary["requests"]["completed"] == 11
+
+
 def test_t15_a_pool_beside_its_weights() -> None:
     llama = find_model("llama-2-7b")
     held = kv_bytes_per_request(llama, 16_224)
@@ -158,7 +177,18 @@ def test_t25_a_buffer_of_32_bits() -> None:
 def test_t27_an_upper_bound_halves_the_concurrency() -> None:
     assert SlotPolicy.contiguous(2 * 4096, 4096).ceiling().requests == 2
     assert SlotPolicy.contiguous(2 * 4096, 256).ceiling().requests >= 4
-    assert 1 - 256 / 4096 == 0.9375
+
+
+def test_t27_two_of_four_clients_run_until_the_reservation_is_exact(toy) -> None:
+    """256 positions are written of 4,096; the last of 57 tokens is never stored."""
+    rows = [(0, 200, 57)] * 4
+    bound = toy(rows, cells=2 * 4096, max_model_len=4096).summary
+    exact = {"policy": {"claim": "oracle", "place": "first_fit"}}
+    fitted = toy(rows, cells=2 * 4096, max_model_len=4096, server=exact).summary
+    assert (bound["concurrency"]["peak"], fitted["concurrency"]["peak"]) == (2, 4)
+    assert 1 - bound["memory"]["written_over_reserved"]["at_finish"] == 0.9375
+    assert fitted["memory"]["written_over_reserved"]["at_finish"] > 0.99
+    assert bound["time"]["horizon_s"] == 2 * fitted["time"]["horizon_s"]
 
 
 def test_t29_admission_counts_pages_of_each_request() -> None:
@@ -218,6 +248,38 @@ def test_t36_gb_that_are_gib() -> None:
     assert amount("1.3747 gb").allows(held)
     assert not amount("1.3747 gb", decimal=True).allows(held)
     assert held / 1e9 == pytest.approx(1.476, abs=1e-3)
+
+
+class Steps:
+    """As many steps of 256 as the tokens need."""
+
+    grows = ahead = True
+
+    def of(self, ask: Ask, tokens: int) -> int:
+        return -(-tokens // 256) * 256
+
+
+class Concatenated(OneSpan):
+    """One buffer for each request; a larger one is made and filled before the old one goes."""
+
+    def __init__(self, pool: Pool) -> None:
+        free = FreeSpans(pool.capacity_cells, RULES["first_fit"])
+        super().__init__("concatenated", Steps(), free)
+
+
+def test_t39_the_peak_of_a_copy_is_nearly_twice_the_steady_size(toy) -> None:
+    """Fifteen copies; at the last one 15 and 16 steps are held."""
+    server = {"policy": f"{__name__}:Concatenated"}
+    found = toy([(0, 100, 3901)], cells=16_384, max_model_len=8192, server=server)
+    scheduling = found.summary["scheduling"]
+    assert scheduling["double_residency_peak_cells"] == 15 * 256 + 16 * 256 == 7936
+    assert scheduling["copied_tokens"] == 256 * sum(range(1, 16))
+    assert scheduling["preemptions"] == 0
+    assert found.records.requests["reserved_cells"].tolist() == [4096]
+    steady = found.summary["memory"]["written_over_reserved"]["at_finish"]
+    assert 1 - steady == pytest.approx(0.023, abs=5e-4)
+    short = toy([(0, 100, 3901)], cells=7935, max_model_len=8192, server=server)
+    assert short.summary["scheduling"]["preemptions"] > 0  # memory for one and the copy is short
 
 
 def test_t39_growth_in_steps() -> None:

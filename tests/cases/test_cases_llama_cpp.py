@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 from wastesim.allocation.claims import Doubling
 from wastesim.allocation.protocol import Ask
+from wastesim.capacity.explain import explain_value
 from wastesim.capacity.hypotheses import bytes_per_token, fitting
 from wastesim.capacity.logs import parse_log
+from wastesim.capacity.printed import Printed, amount
 from wastesim.catalog import find_model, kv_bytes_per_token
 from wastesim.catalog.kv import fixed_bytes_per_request, kv_bytes_per_request
 from wastesim.catalog.slots import Slots
@@ -132,7 +136,18 @@ def test_l20_the_truth_behind_a_confused_product() -> None:
     llama = find_model("llama-3.2-3b")
     assert kv_bytes_per_request(llama, 131_072, "f32") / GIB == 28.0
     assert kv_bytes_per_request(llama, 131_072, "f32", tp=4) / GIB == 7.0
-    assert pytest.approx(0.9785, abs=1e-4) == 1024 * 128_256 * 2 * 4 / GIB
+    product = 1024 * 128_256 * 2 * 4  # in the place of 28 layers and 131,072 tokens
+    assert product / GIB == pytest.approx(0.9785, abs=1e-4)
+    found = explain_value(Printed.read(str(product / 131_072)), llama, "f32")
+    exact = [
+        {mistake.what for mistake in some}
+        for some in found.likely
+        if prod(mistake.factor for mistake in some) == pytest.approx(found.factor, rel=1e-9)
+    ]
+    assert exact == [{"one layer only", "the vocabulary in place of the context"}]
+    stated = amount("7.8 GB")  # of which it is the bits
+    assert not stated.allows(product)
+    assert stated.allows(8 * product)
 
 
 def test_l21_a_hidden_slot_halves_the_context() -> None:

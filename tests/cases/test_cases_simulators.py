@@ -40,9 +40,27 @@ def test_s02_how_many_run_at_once_in_a_small_pool() -> None:
 
 
 def test_s06_time_ends_with_the_last_completion(toy) -> None:
-    result = toy([(0, 4, 3)], cells=64, max_model_len=64)
-    ticks = result.records.ticks
-    assert float((ticks["t_s"] + ticks["dt_s"]).max()) == 3.0
+    """Clients would give up after 300 s: nobody is there any more, and no rate is divided by it."""
+    rows = [(0, 4, 3), (0, 4, 3)]  # one slot: 6 tokens in 6 seconds
+    found = toy(rows, cells=64, max_model_len=64, clients={"timeout_s": 300})
+    ticks = found.records.ticks
+    assert float((ticks["t_s"] + ticks["dt_s"]).max()) == 6.0
+    assert found.summary["time"]["horizon_s"] == 6.0
+    assert found.summary["throughput"]["output_tokens_per_s"] == 1.0
+    assert found.summary["concurrency"]["mean"] == 1.0
+    never = toy(rows, cells=64, max_model_len=64)
+    same = ("time", "throughput", "latency", "concurrency", "memory", "requests")
+    assert [found.summary[name] for name in same] == [never.summary[name] for name in same]
+
+
+def test_s06_nothing_is_left_of_who_gave_up(toy) -> None:
+    """At 10 s, of its 30 tokens 7 made: no stale step follows, no time beyond."""
+    found = toy([(0, 4, 3), (0, 4, 30)], cells=64, max_model_len=64, clients={"timeout_s": 10})
+    assert found.summary["requests"]["cancelled"] == 1
+    assert found.summary["time"] == {
+        "horizon_s": 10.0, "ticks": 10, "measured_from_s": None, "measured_until_s": None,
+    }  # fmt: skip
+    assert found.summary["throughput"]["output_tokens_per_s"] == 1.0
 
 
 def test_s08_no_model_is_a_constant() -> None:

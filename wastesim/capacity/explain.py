@@ -163,6 +163,10 @@ def _plain_mistakes(model: ModelGeometry, dtype: str) -> Iterator[Mistake]:
     yield Mistake("K or V alone", 0.5, 1)
     yield Mistake("K and V counted twice", 2.0, 2)
     yield Mistake("one layer only", 1 / model.layers, 2)
+    if model.vocab and model.max_model_len:
+        yield Mistake(
+            "the vocabulary in place of the context", model.vocab / model.max_model_len, 3
+        )
     for ranks in (2, 4, 8):
         yield Mistake(f"one rank of {ranks}", 1 / ranks, 3)
     for name, factor in (("kB", 1e3), ("KiB", 1024.0), ("MB", 1e6), ("MiB", 1024.0**2)):
