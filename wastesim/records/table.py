@@ -53,11 +53,15 @@ class Table:
             self._pack()
 
     def extend(self, columns: Mapping[str, Array]) -> None:
-        """Many rows at once, in columns of equal length."""
+        """Many rows at once, in columns of equal length, which are the table's from then on."""
         self._pack()
         rows = len(next(iter(columns.values())))
         self.length += rows
-        self._fill(columns, rows)
+        if 2 * rows < CHUNK:
+            self._fill(columns, rows)
+            return
+        self._close()
+        self._chunks.append({name: columns[name] for name in self.types})
 
     def arrays(self) -> Columns:
         """Columns by name, once: what they are made of is let go on the way."""
@@ -67,10 +71,15 @@ class Table:
     def drain(self) -> Iterator[Columns]:
         """Everything so far, in chunks; the table is empty then."""
         self._pack()
-        self._chunks.append({n: values[: self._filled].copy() for n, values in self._open.items()})
-        self._filled, self.drained = 0, self.length
+        self._close()
+        self.drained = self.length
         while self._chunks:
             yield self._chunks.pop(0)
+
+    def _close(self) -> None:
+        """What is filled of the open chunk is a chunk of its own."""
+        self._chunks.append({n: values[: self._filled].copy() for n, values in self._open.items()})
+        self._filled = 0
 
     def _pack(self) -> None:
         if self._rows:
