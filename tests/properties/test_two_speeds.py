@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
@@ -12,13 +13,13 @@ from hypothesis import strategies as st
 from wastesim import load_experiment
 from wastesim.config.policy import PRESETS, VALID
 from wastesim.engine import Observer, run
-from wastesim.engine.leap import why_not
+from wastesim.engine.leap import by_slot, crowd, why_not
 from wastesim.records import Records
 
 MODEL = {"layers": 1, "hidden": 8, "q_heads": 1, "kv_heads": 1, "head_dim": 1, "params": 1000}
 #: Prompts are bound by arithmetic, decoding by memory until many contexts are long.
 GPU = {"memory": "1 GiB", "bandwidth": "20 kB/s", "flops": "25 kFLOP/s"}
-EFFORT = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EFFORT = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 GROWING = ("predicted", "prompt", "doubling")
 
 
@@ -100,6 +101,20 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@st.composite
+def crowds(draw: st.DrawFn) -> dict[str, Any]:
+    """Equal slots, and more requests than can come in."""
+    tree = draw(experiments())
+    policy = draw(st.sampled_from(["contiguous", "divided"]))
+    tree["server"] |= {"policy": policy, "scheduler": "orca", "refuse_impossible": True}
+    for name in ("max_num_batched_tokens", "watermark", "scheduler_reserve_full_isl",
+                 "enable_chunked_prefill"):  # fmt: skip
+        tree["server"].pop(name, None)
+    tree["workload"].pop("max_concurrency", None)
+    tree["output"]["records"] = "none"
+    return tree
+
+
 class Stop(Observer):
     """Ends a run at a simulated time."""
 
@@ -138,3 +153,17 @@ def test_a_run_that_is_stopped_is_stopped_at_the_same_tick(
 ) -> None:
     experiment = load_experiment(copy.deepcopy(tree))
     assert_equal(run(experiment, Stop(until_s), leap=False), run(experiment, Stop(until_s)))
+
+
+@EFFORT
+@given(tree=crowds(), most=st.integers(1, 9), ticks=st.integers(1, 40))
+def test_a_crowd_comes_in_as_its_members_would(tree: dict[str, Any], most: int, ticks: int) -> None:
+    """With two waiting, few coming in at once, and few ticks at a time."""
+    experiment = load_experiment(copy.deepcopy(tree))
+    with (
+        mock.patch.object(by_slot, "FEWEST", 2),
+        mock.patch.object(by_slot, "MOST", most),
+        mock.patch.object(crowd, "MOST_TICKS", ticks),
+    ):
+        leapt = run(experiment)
+    assert_equal(run(experiment, leap=False), leapt)

@@ -7,11 +7,12 @@ A heap of ends is then the whole state of those that run, and no object stands f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from math import inf
 
 import numpy as np
 
+from wastesim.engine.leap.crowd import FEWEST, MOST, Before, gather, rows
 from wastesim.engine.leap.job import Entry, Job
 from wastesim.engine.leap.server import MOST_TICKS, LeapParts, LeapServer
 from wastesim.engine.leap.tables import CHUNK, Stretches, unfinished
@@ -60,6 +61,7 @@ class SlotServer(LeapServer):
     ) -> None:
         super().__init__(env, parts)
         self._cells = slot_cells
+        self._seqs = max_num_seqs
         self._most = min(slots, max_num_seqs)
         self._final = 0  # tokens that those who run will have stored
         self._ends: list[Runs] = []
@@ -74,6 +76,10 @@ class SlotServer(LeapServer):
 
     def stretch(self, now_s: float) -> float:
         """Fill free slots, leap to the next end, empty those slots."""
+        if self._line.waiting >= FEWEST and not self._bounded:
+            ends_s = self._crowd(now_s)
+            if ends_s is not None:
+                return ends_s
         ends, done, line = self._ends, self._done, self._line
         clock, cost = self._clock, self._cost
         tick, decoding = self.ticks, len(ends)
@@ -129,6 +135,47 @@ class SlotServer(LeapServer):
         )  # fmt: skip
         return ends_s
 
+    def _crowd(self, now_s: float) -> float | None:
+        """Let many in at once; None if they come in the same tick, and nothing is gained."""
+        line, tick = self._line, self.ticks
+        taken = line.joined - line.waiting
+        entries = line.entries(min(line.waiting, MOST))
+        running = [(runs[0] - tick, runs) for runs in self._ends]
+        free = [end + 1 for end, _ in running] + [0] * (self._most - len(running))
+        crowd = gather(entries, free)
+        line.give_back(entries[len(crowd.entries) :])
+        if not crowd.ticks:
+            return None
+        ends, finals = [end for end, _ in running], [_final(runs) for _, runs in running]
+        before = Before(self.stored, self._final, _integers(ends), _integers(finals))
+        found = rows(crowd, before, self._cost, self._cells)
+        self._rows.flush()
+        ends_s = self._clock.walk(found["moved_bytes"], found["flop"])
+        t_s = np.append(now_s, ends_s[:-1])
+        line.arrive(float(t_s[-1]))
+        self._rows.add_ticks(found, (t_s, ends_s), taken, self._seqs)
+        self.ticks = tick + crowd.ticks
+        admitted_s, first_s = t_s[crowd.start].tolist(), ends_s[crowd.start].tolist()
+        begins = (crowd.start + tick).tolist()
+        come = zip(
+            (crowd.end + tick).tolist(), crowd.entries, begins, admitted_s, first_s, strict=True
+        )
+        self._settle([*self._ends, *come], ends_s, tick)
+        return float(ends_s[-1])
+
+    def _settle(self, everybody: list[Runs], ends_s: Array, tick: int) -> None:
+        """Of those who ran in the ticks from `tick` on, some are done."""
+        last, times = self.ticks - 1, ends_s.tolist()
+        done = [(runs, times[runs[0] - tick]) for runs in everybody if runs[0] <= last]
+        self._ends = ends = [runs for runs in everybody if runs[0] > last]
+        heapify(ends)
+        self.stored = sum(_final(runs) - (runs[0] - last) for runs in ends)
+        self._final = sum(map(_final, ends))
+        self.ended += len(done)
+        self._done += done
+        if len(self._done) >= CHUNK:
+            self._hand_over()
+
     def unfinished(self) -> Iterator[RequestRow]:
         """Whoever runs, and whoever waits."""
         self._hand_over()
@@ -176,3 +223,12 @@ class SlotServer(LeapServer):
             "finished_tick": np.array(ends),
         }
         self.parts.recorder.requests(columns)
+
+
+def _final(runs: Runs) -> int:
+    """Tokens stored at its end."""
+    return runs[1][2] + runs[1][3] - 1
+
+
+def _integers(values: list[int]) -> Array:
+    return np.array(values, dtype=np.int64)

@@ -58,6 +58,9 @@ class LeapClock(Protocol):
     def columns(self, of: Expanded, moved: Array, flop: Array) -> tuple[Array, Array]:
         """Begin and length of every tick since the last call, from its bytes and FLOP."""
 
+    def walk(self, moved: Array, flop: Array) -> Array:
+        """Ends of so many ticks, which pass; `columns` has been asked for all before them."""
+
 
 def leaping(clock: Clock) -> LeapClock | None:
     """The same clock for many ticks at once; None where each tick must be looked at."""
@@ -112,6 +115,13 @@ class FixedLeaps:
         self._firsts = array("q")
         t_s: Array = points * self._step_s
         return t_s, (points + 1) * self._step_s - t_s
+
+    def walk(self, moved: Array, flop: Array) -> Array:
+        """Products, as the clock has them."""
+        points = self._k + 1 + np.arange(len(moved))
+        self._k = self._clock.k = self._k + len(moved)
+        ends: Array = points * self._step_s
+        return ends
 
 
 class RooflineLeaps:
@@ -223,6 +233,23 @@ class RooflineLeaps:
         t_s = times(totals[0] - moved, totals[1] - flop, ticks)
         self._carry()
         return t_s, times(*totals, ticks + 1) - t_s
+
+    def walk(self, moved: Array, flop: Array) -> Array:
+        """Totals after each tick, converted as the clock does."""
+        w, v = self._byte_weight, self._flop_weight
+        kind = np.int64 if max(int(moved.max()) * w, int(flop.max()) * v) < _MOST else object
+        by_bytes = (moved.astype(kind) * w >= flop.astype(kind) * v).astype(bool)
+        whole = Expanded(np.array([len(moved)]), np.arange(len(moved)))
+        first = np.zeros(1, dtype=np.int64)
+        all_moved = _totals(self._bytes, whole, first, np.where(by_bytes, moved, 0))
+        all_flop = _totals(self._flop, whole, first, np.where(by_bytes, 0, flop))
+        ticks = self._ticks + 1 + whole.k
+        spent_s = all_moved / self._bytes_per_s + all_flop / self._flop_per_s
+        ends: Array = self._base_s + spent_s.astype(np.float64) + ticks * self._overhead_s
+        self._bytes, self._flop = int(all_moved[-1]), int(all_flop[-1])
+        self._ticks += len(moved)
+        self._carry()
+        return ends
 
     def _by_bytes(self, of: Expanded) -> Array:
         """Whether memory binds each tick."""

@@ -39,9 +39,7 @@ class Admitted(NamedTuple):
         truncated, declared = self.truncated, self.max_tokens
         most = self.room - self.prompt if declared is None else declared
         return [
-            list(self.request_id)
-            if isinstance(self.request_id, range)
-            else self.request_id.tolist(),
+            list(ids) if isinstance(ids, range) else ids.tolist(),
             self.arrival_s.tolist(),
             self.prompt.tolist(),
             self.outputs.tolist(),

@@ -26,6 +26,7 @@ class Arrivals:
         self._blocks = blocks
         self._ahead: deque[Admitted] = deque()  # come at least in part, handed out not at all
         self._entries: Iterator[Entry] = iter(())  # of the block that is handed out now
+        self._returned: list[Entry] = []  # before those
         self._times: list[float] = []  # of the block that is coming now
         self._next = 0
         self._kept: deque[Array] = deque()  # times of arrival since `forget`
@@ -52,11 +53,17 @@ class Arrivals:
     def entries(self, count: int) -> list[Entry]:
         """The first `count` of those that wait; they wait no more."""
         self.waiting -= count
-        found = list(islice(self._entries, count))
+        found, self._returned = self._returned[:count], self._returned[count:]
+        found += islice(self._entries, count - len(found))
         while len(found) < count:
             self._entries = zip(*self._ahead.popleft().lists(), strict=True)
             found += islice(self._entries, count - len(found))
         return found
+
+    def give_back(self, entries: list[Entry]) -> None:
+        """They wait on, before all others."""
+        self._returned = entries + self._returned
+        self.waiting += len(entries)
 
     def refused(self, until_s: float) -> Iterator[RequestRow]:
         """Rows of those who were not let in until then, each once."""

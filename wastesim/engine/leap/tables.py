@@ -91,6 +91,26 @@ class Ticks:
             row._replace(**{share: self._capacity}, largest_free=free[0], free_spans=free[1])
         )
 
+    def add_ticks(
+        self, found: dict[str, Array], times_s: tuple[Array, Array], taken: int, max_num_seqs: int
+    ) -> None:
+        """Ticks have passed, from and to these times; so many had been taken from the line."""
+        t_s, ends_s = times_s
+        reserved = found["written"] + found["future"] + found["unused"] + found["padding"]
+        number, times = self._line.times()
+        joined = number + np.searchsorted(times, t_s, side="right")
+        waiting = joined - taken - np.cumsum(found["admitted"])
+        free = self._capacity - reserved
+        short = (waiting > 0) & (found["running"] < max_num_seqs)
+        stranded = np.where(short, free, 0)
+        shares = {name: found[name] for name in ("written", "future", "unused", "padding")}
+        shares |= {"stranded": stranded, "idle": free - stranded}
+        _check(shares)
+        moments = {"t_s": t_s, "dt_s": ends_s - t_s}
+        self._recorder.ticks({**found, **moments, **shares, "waiting": waiting})
+        self._first += len(t_s)
+        self._line.forget()
+
     def flush(self) -> None:
         """Hand all rows over."""
         if not self._count:
