@@ -202,7 +202,7 @@ def test_the_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["--model", "lama-3-8b", "--gpu", "h100-sxm"], "did you mean 'llama-3-8b'"),
         (["--model", "llama-3-8b", "--gpu", "h10"], "must be a GPU of the catalog, did you mean"),
         (["--model", "none/config.json", "--gpu", "h100-sxm"], "cannot be read"),
-        (["--model", "none.gguf", "--gpu", "h100-sxm"], "cannot be read"),
+        (["--model", "none.gguf", "--gpu", "h100-sxm"], "does not exist"),
         ([*CHAPTER, "--gpu-memory", "80"], "'--gpu-memory' must be a size with one of the units"),
         ([*CHAPTER, "--gpu-memory", "80 G"], "'G' alone is unclear"),
         ([*CHAPTER, "--engine", "vlm"], "'engine' must be one of vllm"),

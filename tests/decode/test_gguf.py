@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +159,20 @@ def test_a_damaged_header_is_one_error(file, at, value, words):
     content[at : at + len(value)] = value
     file.write_bytes(content)
     assert words in problem(file)
+
+
+def test_an_alignment_that_is_no_number_is_one_error(tmp_path):
+    path = written(tmp_path / "x.gguf", tensors(), general__alignment="thirty-two")
+    assert problem(path).endswith("('general.alignment' is thirty-two)")
+
+
+def test_a_format_that_the_package_does_not_know_is_named(file):
+    """The catalog may know it, so that its bytes can be counted."""
+    listed = read_gguf(file)
+    tensor = replace(listed.tensors["token_embd.weight"], kind=999)
+    unknown = replace(listed, tensors={"token_embd.weight": tensor})
+    with pytest.raises(InputError, match="is of format 999, which cannot be dequantised here"):
+        unknown.read("token_embd.weight")
 
 
 def test_flipped_bytes_in_the_header_never_escape_as_another_error(file):

@@ -1,21 +1,26 @@
-"""The header of a GGUF file: its metadata, and how many bytes its tensors take.
+"""The header of a GGUF file: its metadata, and which tensors lie where.
 
 Only the header is read, with nothing but the standard library, so the first few megabytes of a
 file are enough.  Layout (version 2 and 3, little endian): magic, version, number of tensors and of
-metadata entries; entries as (key, type, value); tensors as (name, dimensions, type, offset).
+metadata entries; entries as (key, type, value); tensors as (name, dimensions, type, offset); then,
+aligned, the tensors' data.  Every count is checked against the file's size before it is believed,
+so that a broken file is one clear error.  (`gguf.GGUFReader` takes 5 s for the 98,000 strings of
+SmolLM2's vocabulary; this takes 0.2 s.)
 """
 
 from __future__ import annotations
 
+import mmap
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from wastesim.errors import ConfigError
+from wastesim.errors import InputError
 
+MAGIC = b"GGUF"
 #: Type of a tensor -> (elements of a block, bytes of a block).
 BLOCKS: Mapping[int, tuple[int, int]] = {
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34),
@@ -25,30 +30,21 @@ BLOCKS: Mapping[int, tuple[int, int]] = {
     28: (1, 8), 29: (256, 56), 30: (1, 2), 34: (256, 54), 35: (256, 66), 39: (32, 17),
     40: (64, 36), 41: (128, 18),
 }  # fmt: skip
-_SCALARS = {
-    0: "B",
-    1: "b",
-    2: "H",
-    3: "h",
-    4: "I",
-    5: "i",
-    6: "f",
-    7: "?",
-    10: "Q",
-    11: "q",
-    12: "d",
-}
-_TEXT, _ARRAY = 8, 9
-_LONGEST = 2**26
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q",
+            12: "d"}  # fmt: skip
+_STRING, _ARRAY = 8, 9
+_MOST_DIMENSIONS = 4
+_USUAL_ALIGNMENT = 32
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor's name, shape (innermost first) and type number."""
+    """A tensor's name, shape (innermost first), type number, and place in the data."""
 
     name: str
     shape: tuple[int, ...]
     type: int
+    offset: int
 
     @property
     def elements(self) -> int:
@@ -59,73 +55,118 @@ class Tensor:
     def bytes(self) -> int:
         """Bytes in the file: whole blocks."""
         elements, size = BLOCKS[self.type]
-        return -(-self.elements // elements) * size
+        return self.elements // elements * size
 
 
 @dataclass(frozen=True)
 class Header:
-    """Metadata by key (long lists as their length alone), and the tensors."""
+    """Metadata by key, the tensors, and the byte at which their data begin."""
 
     metadata: Mapping[str, Any]
     tensors: tuple[Tensor, ...]
+    data_start: int
 
 
 def read_header(path: Path) -> Header:
-    """Read the header; ConfigError naming the file when it is not a GGUF file or cut off."""
+    """Read the header; InputError naming the file when it is not GGUF, truncated or damaged."""
     try:
-        with path.open("rb") as file:
-            return _header(file, path)
+        with path.open("rb") as file, _mapped(file.fileno(), path) as data:
+            return _Reader(path, data).header()
+    except FileNotFoundError:
+        raise InputError(f"{path}: does not exist") from None
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except (struct.error, UnicodeDecodeError, EOFError, OverflowError):
-        raise ConfigError(f"{path}: its GGUF header is cut off or damaged") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _header(file: BinaryIO, path: Path) -> Header:
-    if file.read(4) != b"GGUF":
-        raise ConfigError(f"{path}: is not a GGUF file (it does not begin with 'GGUF')")
-    (version,) = _unpack(file, "I")
-    if version not in (2, 3):
-        raise ConfigError(f"{path}: GGUF version must be 2 or 3, little endian (got {version})")
-    tensors, entries = _unpack(file, "QQ")
-    metadata = {_text(file): _value(file, *_unpack(file, "I")) for _ in range(entries)}
-    return Header(metadata, tuple(_tensor(file, path) for _ in range(tensors)))
+def _mapped(descriptor: int, path: Path) -> mmap.mmap:
+    try:
+        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+    except ValueError:  # an empty file cannot be mapped
+        raise InputError(f"{path}: is not a GGUF file (it is empty)") from None
 
 
-def _tensor(file: BinaryIO, path: Path) -> Tensor:
-    name = _text(file)
-    (dimensions,) = _unpack(file, "I")
-    shape = _unpack(file, f"{min(dimensions, 8)}Q")
-    kind, _offset = _unpack(file, "IQ")
-    if kind not in BLOCKS:
-        raise ConfigError(f"{path}: tensor '{name}' has a type that is not known (got {kind})")
-    return Tensor(name, shape, kind)
+class _Reader:
+    """Walks over the header from its first byte."""
 
+    def __init__(self, path: Path, data: mmap.mmap) -> None:
+        self._path = path
+        self._data = data
+        self._at = 0
 
-def _value(file: BinaryIO, kind: int) -> Any:
-    if kind == _TEXT:
-        return _text(file)
-    if kind != _ARRAY:
-        return _unpack(file, _SCALARS.get(kind, "?"))[0]
-    inner, length = _unpack(file, "IQ")
-    if length > _LONGEST:
-        raise OverflowError
-    return [_value(file, inner) for _ in range(length)]
+    def header(self) -> Header:
+        """All of it."""
+        if self._take(4) != MAGIC:
+            raise InputError(f"{self._path}: is not a GGUF file (it does not begin with 'GGUF')")
+        version = self._number("I")
+        if version not in (2, 3):
+            raise self._damaged(f"its version is {version}, 2 and 3 can be read")
+        tensors, entries = self._number("Q"), self._number("Q")
+        metadata = dict(self._entry() for _ in range(self._believed(entries, 13)))
+        placed = tuple(self._tensor() for _ in range(self._believed(tensors, 24)))
+        alignment = metadata.get("general.alignment", _USUAL_ALIGNMENT)
+        return Header(metadata, placed, self._aligned(alignment))
 
+    def _entry(self) -> tuple[str, Any]:
+        return self._string(), self._value(self._number("I"))
 
-def _text(file: BinaryIO) -> str:
-    (length,) = _unpack(file, "Q")
-    if length > _LONGEST:
-        raise OverflowError
-    return _exactly(file, length).decode("utf-8", errors="replace")
+    def _value(self, kind: int) -> Any:
+        if kind in _SCALARS:
+            return self._number(_SCALARS[kind])
+        if kind == _STRING:
+            return self._string()
+        if kind == _ARRAY:
+            return self._array(self._number("I"), self._number("Q"))
+        raise self._damaged(f"a field has the unknown type {kind}")
 
+    def _array(self, kind: int, length: int) -> list[Any]:
+        if kind in _SCALARS:
+            letter = _SCALARS[kind]
+            raw = self._take(length * struct.calcsize(f"<{letter}"))
+            return list(struct.unpack(f"<{length}{letter}", raw))
+        if kind != _STRING:
+            raise self._damaged(f"a list has elements of type {kind}")
+        return [self._string() for _ in range(self._believed(length, 8))]
 
-def _unpack(file: BinaryIO, form: str) -> tuple[Any, ...]:
-    return struct.unpack(f"<{form}", _exactly(file, struct.calcsize(f"<{form}")))
+    def _tensor(self) -> Tensor:
+        name, dimensions = self._string(), self._number("I")
+        if not 1 <= dimensions <= _MOST_DIMENSIONS:
+            raise self._damaged(f"tensor '{name}' has {dimensions} dimensions")
+        shape = tuple(self._number("Q") for _ in range(dimensions))
+        kind, offset = self._number("I"), self._number("Q")
+        if kind not in BLOCKS:
+            raise self._damaged(f"tensor '{name}' has the unknown format {kind}")
+        block = BLOCKS[kind][0]
+        if shape[0] % block:
+            raise self._damaged(f"tensor '{name}' has rows of {shape[0]}, no multiple of {block}")
+        return Tensor(name, shape, kind, offset)
 
+    def _aligned(self, alignment: Any) -> int:
+        if not isinstance(alignment, int) or alignment < 1:
+            raise self._damaged(f"'general.alignment' is {alignment}")
+        return -(-self._at // alignment) * alignment
 
-def _exactly(file: BinaryIO, size: int) -> bytes:
-    data = file.read(size)
-    if len(data) != size:
-        raise EOFError
-    return data
+    def _string(self) -> str:
+        return self._take(self._number("Q")).decode("utf-8", "replace")
+
+    def _number(self, letter: str) -> Any:
+        return struct.unpack(f"<{letter}", self._take(struct.calcsize(f"<{letter}")))[0]
+
+    def _take(self, count: int) -> bytes:
+        stop = self._at + count
+        if stop > len(self._data):
+            raise InputError(
+                f"{self._path}: is truncated: its header goes on to byte {stop:,},"
+                f" the file has {len(self._data):,}; fetch it again"
+            )
+        taken = self._data[self._at : stop]
+        self._at = stop
+        return taken
+
+    def _believed(self, count: int, least_bytes: int) -> int:
+        """A count of things that take at least so many bytes each."""
+        if count * least_bytes > len(self._data):
+            raise self._damaged(f"it claims {count:,} entries in {len(self._data):,} bytes")
+        return count
+
+    def _damaged(self, why: str) -> InputError:
+        return InputError(f"{self._path}: is damaged or no GGUF that can be read ({why})")

@@ -13,7 +13,7 @@ from typing import Any
 
 from wastesim.catalog.gguf_header import Header, read_header
 from wastesim.config.hardware import KvLayers, ModelGeometry
-from wastesim.errors import ConfigError, Problem
+from wastesim.errors import ConfigError, InputError, Problem
 
 ENDING = ".gguf"
 _FLOAT32 = 4
@@ -28,7 +28,10 @@ def is_gguf(model: str) -> bool:
 
 def read_gguf(path: Path) -> ModelGeometry:
     """The geometry of a GGUF file; ConfigError naming every key that is missing or wrong."""
-    header = read_header(path)
+    try:
+        header = read_header(path)
+    except InputError as error:
+        raise ConfigError(str(error)) from None
     keys = _Keys(header.metadata)
     model = _geometry(keys, header)
     if keys.problems:

@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from wastesim.catalog import gguf_header
 from wastesim.config.quality import CacheCell
 from wastesim.decode import whole_pass
 from wastesim.decode.arrays import Floats, Ints
@@ -174,7 +175,8 @@ def _code() -> str:
     """Changes with any line that the numbers depend on, and with NumPy's version."""
     folder = Path(whole_pass.__file__).parent
     made = hashlib.sha256(np.__version__.encode())
-    for path in sorted(path for pattern in _DEPENDS_ON for path in folder.glob(pattern)):
+    decoding = sorted(path for pattern in _DEPENDS_ON for path in folder.glob(pattern))
+    for path in (*decoding, Path(gguf_header.__file__)):
         made.update(path.read_bytes())
     return made.hexdigest()
 
