@@ -10,8 +10,8 @@ import numpy as np
 
 from wastesim.records.rows import Array
 
-#: Rows that are kept, or about half as many: means of a latency within 1 % for most, 9 MB.
-MOST_ROWS = 65_536
+#: Rows that are kept, or about half as many: a mean within 1 % for most, a timeline of 15 MB.
+MOST_ROWS = 32_768
 
 
 class Sample:
