@@ -19,10 +19,11 @@ _TICKS = 1 << 44
 class BlockPool:
     """Counts of blocks of `block_cells`; what each tick took is told by `by_tick`."""
 
+    fields: tuple[str, ...] = ("reserved",)
+
     def __init__(self, num_blocks: int, block_cells: int) -> None:
         self._size = block_cells
         self._num_blocks = self._free = num_blocks
-        self.unused = self.padding = 0
         self.copied_tokens = self.double_residency_peak_cells = 0
         self._buckets: list[dict[Job, None]] = [{} for _ in range(block_cells)]
         self._counts = [0] * block_cells
@@ -157,6 +158,10 @@ class BlockPool:
         """Cells that buckets took, and padding of last blocks."""
         taken, padding = self._log.read(begin, end)
         return taken * self._size, padding
+
+    def shares(self) -> tuple[int, ...]:
+        """What is held; padding is told by tick, and nothing is unused."""
+        return (self.reserved,)
 
     def fragmentation(self) -> tuple[int, int]:
         """Any free block will do."""

@@ -14,6 +14,7 @@ from wastesim.engine.cost import CostModel
 from wastesim.engine.decorate import hint_for
 from wastesim.engine.door import Door
 from wastesim.engine.leap.blocks import BlockPool
+from wastesim.engine.leap.by_job import FIELDS as NOTED
 from wastesim.engine.leap.by_job import JobServer
 from wastesim.engine.leap.by_slot import FIELDS, SlotServer, widen
 from wastesim.engine.leap.clocks import leaping
@@ -99,7 +100,8 @@ def leap_server(
     line = Line(blocks) if closed is None else ClosedLine(blocks, closed)
     running, pool = Running(), _pool(experiment, outfit)
     rules = _rules(experiment, line, running, pool, outfit.vllm)
-    return JobServer(env, parts(line, pool.by_tick), line, running, pool, rules)
+    shared = parts(line, pool.by_tick, (*NOTED, *pool.fields))
+    return JobServer(env, shared, line, running, pool, rules)
 
 
 def _only_slots(experiment: Experiment, outfit: Outfit) -> bool:

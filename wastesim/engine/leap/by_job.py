@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from math import inf
 
 from wastesim.engine.leap.closed import ClosedLine
 from wastesim.engine.leap.line import Line
@@ -16,6 +17,12 @@ from wastesim.engine.scheduler import Refusal
 from wastesim.engine.simtime import SimTime
 from wastesim.engine.stall import stall_message
 from wastesim.records import RequestRow
+
+#: What is noted of a stretch, before what the pool says of it.
+FIELDS = (
+    "ticks", "running", "scheduled", "prefill", "decoding", "contexts", "of_scheduled", "stored",
+    "short", "waiting", "joined", "admitted", "preempted", "finished", "reserved_end",
+)  # fmt: skip
 
 
 class JobServer(LeapServer):
@@ -36,6 +43,7 @@ class JobServer(LeapServer):
         self._pool = pool
         self._rules = rules
         self._requests = Requests(parts.recorder)
+        self._bounded = parts.observer.until_s < inf
         self._closed = line if isinstance(line, ClosedLine) else None
 
     @property
@@ -54,32 +62,50 @@ class JobServer(LeapServer):
 
     def stretch(self, now_s: float) -> float:
         """Plan, compute, leap, deliver."""
-        parts, tick = self.parts, self.ticks
+        parts, tick, cost = self.parts, self.ticks, self.parts.cost
         running, pool, line = self._running, self._pool, self._line
         step = self._rules.plan(tick, now_s)
-        decoding, prefill = step.decoding, step.prefill
+        decoding, prefill, sampled = step.decoding, step.prefill, step.sampled
         if not (decoding or prefill or step.preempted):
             return self._stall(step, now_s)
-        of_scheduled, first_s = self._begin(step, tick)
-        stored = self.stored - step.lost + decoding + prefill
-        many, reserved = len(running.jobs), pool.reserved
-        ticks = self._length(step, tick)
-        for job in step.sampled:
+        running.stored = decoded = running.stored + decoding
+        contexts, of_scheduled = step.contexts + decoded, decoded + step.before + prefill
+        if sampled:
+            running.decodes(sampled, tick)
+            pool.joined(sampled, tick)
+        stored, many = self.stored - step.lost + decoding + prefill, len(running.jobs)
+        tokens, of_all = decoding + prefill, running.stored + many
+        per_token, per_context = cost.kv_bytes_per_token, cost.attention_flop_per_context
+        first_s = parts.clock.begin(
+            (cost.weights_read_bytes if tokens else 0) + per_token * of_scheduled,
+            cost.flop_per_token * tokens + per_context * contexts,
+            cost.weights_read_bytes + per_token * of_all,
+            cost.flop_per_token * many + per_context * of_all,
+            per_token * many,
+            per_context * many,
+        )
+        for job in sampled:
             if job.first_tick < 0:
                 job.first_tick, job.first_s = tick, first_s
+        shares = pool.shares()
+        ticks = 1 if step.again or not running.decoding else self._length(tick)
+        waiting, joined = line.waiting, line.joined
         ends_s = parts.clock.commit(ticks)
-        before = (
-            ticks, many, decoding + step.prefills, prefill, decoding, step.contexts, of_scheduled,
-            stored, reserved, pool.unused, pool.padding, step.refusal is Refusal.MEMORY,
-            line.waiting, line.joined, step.admitted, step.preempted, *pool.fragmentation(),
-        )  # fmt: skip
+        at_end = stored
         if ticks > 1:
             pool.passed(tick, ticks - 1)
-            running.stored += many * (ticks - 1)
-            stored += many * (ticks - 1)
-        self.ticks, self.stored = tick + ticks, stored
+            grown = many * (ticks - 1)
+            running.stored += grown
+            at_end += grown
+        self.ticks, self.stored = tick + ticks, at_end
         finished = self._deliver(ends_s)
-        parts.rows.add((*before, finished, pool.reserved))
+        parts.rows.add(
+            (
+                ticks, many, decoding + step.prefills, prefill, decoding, contexts, of_scheduled,
+                stored, step.refusal is Refusal.MEMORY, waiting, joined, step.admitted,
+                step.preempted, finished, pool.reserved, *shares,
+            )
+        )  # fmt: skip
         return ends_s
 
     def unfinished(self) -> Iterator[RequestRow]:
@@ -89,54 +115,31 @@ class JobServer(LeapServer):
             held = self._pool.held
             yield unfinished(job, self.ticks - 1, self.stopped_because, held)
 
-    def _begin(self, step: Step, tick: int) -> tuple[int, float]:
-        """Tell the clock what ticks cost; returns of the first one the tokens stored of those with
-        work, and its end.
-        """
-        running, pool, cost = self._running, self._pool, self.parts.cost
-        running.stored += step.decoding
-        of_scheduled = running.stored + step.before + step.prefill
-        step.contexts += running.stored
-        if step.sampled:
-            running.decodes(step.sampled, tick)
-            pool.joined(step.sampled, tick)
-        tokens, many = step.decoding + step.prefill, len(running.jobs)
-        of_all = running.stored + many
-        weights, per_token = cost.weights_read_bytes, cost.kv_bytes_per_token
-        flop, per_context = cost.flop_per_token, cost.attention_flop_per_context
-        first_s = self.parts.clock.begin(
-            (weights if tokens else 0) + per_token * of_scheduled,
-            flop * tokens + per_context * step.contexts,
-            weights + per_token * of_all,
-            flop * many + per_context * of_all,
-            per_token * many,
-            per_context * many,
-        )
-        return of_scheduled, first_s
-
-    def _length(self, step: Step, tick: int) -> int:
+    def _length(self, tick: int) -> int:
         """Ticks until something happens; the last of them is the one in which it does."""
-        if step.again or not self._running.decoding:
-            return 1
         most = self._running.first_end() - tick
-        return self.length(1 + self._pool.ahead(tick, min(most, MOST_TICKS)))
+        most = 1 + self._pool.ahead(tick, most if most < MOST_TICKS else MOST_TICKS)
+        if most == 1 or (self._line.waiting and not self._bounded):
+            return most
+        return self.length(most)
 
     def _deliver(self, now_s: float) -> int:
         """Who sampled the last token in the latest tick is done; returns how many were."""
-        tick = self.ticks - 1
-        ended = self._running.ended(tick)
-        if not ended:
+        tick, running = self.ticks - 1, self._running
+        if running.first_end() != tick:
             return 0
+        ended = running.ended(tick)
         released = self._rules.released(ended)
-        self._pool.release(released, tick, now_s)
-        for job in released:
-            self.stored -= job.final
+        if released:
+            self._pool.release(released, tick, now_s)
+            for job in released:
+                self.stored -= job.final
         self._requests.completed(ended, now_s)
         self.ended += len(ended)
         if self._closed is not None:  # at equal times, who was due comes before others are done
             self._closed.arrive(now_s)
             self._closed.left(len(ended), now_s)
-        if not self._running.jobs:
+        if not running.jobs:
             self.all_done(now_s)
         return len(ended)
 

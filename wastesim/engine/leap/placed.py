@@ -17,6 +17,8 @@ _FAR = 1 << 60
 class PlacedPool:
     """A policy and the shares of what it gave out."""
 
+    fields: tuple[str, ...] = ("reserved", "unused", "padding", "largest_free", "free_spans")
+
     def __init__(self, policy: Policy, spans: SpanLog) -> None:
         self.policy = policy
         self._spans = spans
@@ -113,6 +115,10 @@ class PlacedPool:
     def by_tick(self, begin: int, end: int) -> tuple[Array, Array] | None:
         """Nothing changes between two stretches."""
         return None
+
+    def shares(self) -> tuple[int, ...]:
+        """All of `fields`."""
+        return (self.reserved, self.unused, self.padding, *self.fragmentation())
 
     def fragmentation(self) -> tuple[int, int]:
         """The policy's answer."""

@@ -19,8 +19,8 @@ Preempt = Callable[[], Job]
 class LeapPool(Protocol):
     """Amounts are cells; `tick` is a tick's number, `ticks` are how many."""
 
-    unused: int
-    padding: int
+    #: What `shares` says, in the names of `tables.STRETCH`; all else is nothing to it.
+    fields: tuple[str, ...]
     copied_tokens: int
     double_residency_peak_cells: int
 
@@ -63,6 +63,9 @@ class LeapPool(Protocol):
 
         None where both are the same over each stretch.
         """
+
+    def shares(self) -> tuple[int, ...]:
+        """How memory is shared out now."""
 
     def fragmentation(self) -> tuple[int, int]:
         """Largest free span and number of free spans; -1 where they do not matter."""

@@ -133,16 +133,17 @@ class LeapVllm:
     def plan(self, tick: int, now_s: float) -> Step:
         """One step's work."""
         self._tick, self._now_s, self._preempted, self._lost = tick, now_s, 0, 0
-        step = Step()
+        step, running = Step(), self._running
         self._pool.serve(tick, now_s, self._preempt_for_decode)
-        step.decoding = self._running.decoding
-        left = self._rules.max_num_batched_tokens - step.decoding
-        left = self._go_on(step, left)
-        step.preempted, step.lost = self._preempted, self._lost
-        if step.preempted:
+        step.decoding = running.decoding
+        left = self._rules.max_num_batched_tokens - running.decoding
+        if self._prefilling is not None:
+            left = self._go_on(step, self._prefilling, left)
+        if self._preempted:
+            step.preempted, step.lost = self._preempted, self._lost
             step.refusal = Refusal.MEMORY
             step.again = True
-        else:
+        elif self._line.head is not None:
             self._admit(step, left)
         return step
 
@@ -150,11 +151,8 @@ class LeapVllm:
         """At once."""
         return ended
 
-    def _go_on(self, step: Step, left: int) -> int:
-        """The prompt that was begun, if it is not done; it is the newest of all."""
-        job = self._prefilling
-        if job is None:
-            return left
+    def _go_on(self, step: Step, job: Job, left: int) -> int:
+        """The prompt that was begun and is not done; it is the newest of all."""
         if left <= 0:
             step.again = True
             return left

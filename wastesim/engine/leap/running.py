@@ -42,16 +42,15 @@ class Running:
         return next(reversed(self.jobs))
 
     def first_end(self) -> int:
-        """The next tick in which a job that decodes ends."""
-        while not self._ends[self._ticks[0]]:
-            del self._ends[heapq.heappop(self._ticks)]
-        return self._ticks[0]
+        """The next tick in which a job that decodes ends; -1 when none does."""
+        ticks, ends = self._ticks, self._ends
+        while ticks and not ends[ticks[0]]:
+            del ends[heapq.heappop(ticks)]
+        return ticks[0] if ticks else -1
 
     def ended(self, tick: int) -> list[Job]:
-        """Who ends in `tick`; they are gone."""
-        ended = self._ends.pop(tick, None)
-        if ended is None:
-            return []
+        """Who ends in `tick`, which is the next in which anybody does; they are gone."""
+        ended = self._ends.pop(tick)
         heapq.heappop(self._ticks)
         for job in ended:
             del self.jobs[job]

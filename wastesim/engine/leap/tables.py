@@ -31,6 +31,15 @@ _ASLEEP = {"ticks": 1, "largest_free": -1, "free_spans": -1}
 Stretches = dict[str, Array]
 
 
+def _with_nothing(found: Stretches) -> Stretches:
+    """What was not noted is as when nobody was here."""
+    ticks = found["ticks"]
+    return {
+        name: found[name] if name in found else np.full(len(ticks), _ASLEEP.get(name, 0))
+        for name in STRETCH
+    }
+
+
 #: Cells given to decoding jobs, and padding, by tick: see `LeapPool.by_tick`.
 ByTick = Callable[[int, int], tuple[Array, Array] | None]
 
@@ -51,10 +60,10 @@ class Ticks:
         line: Arrivals,
         capacity_cells: int,
         fields: tuple[str, ...] = STRETCH,
-        widen: Callable[[Stretches], Stretches] = lambda found: found,
+        widen: Callable[[Stretches], Stretches] | None = None,
     ) -> None:
         """`fields` are what `add` is given, and `widen` makes all of `STRETCH` out of them."""
-        self._fields, self._widen = fields, widen
+        self._fields, self._widen = fields, widen or _with_nothing
         self._recorder = recorder
         self._clock = clock
         self._cost = cost
