@@ -255,7 +255,7 @@ def test_an_interrupted_comparison_says_so_and_exits_130(
     (here / "e.yaml").write_text(FILE + "  [contiguous, paged]\n")
     monkeypatch.setattr("wastesim.studies.parallel.usual_workers", lambda experiment: 1)
     counts = iter(range(10_000))
-    monkeypatch.setattr("wastesim.progress.Progress.should_stop", lambda self: next(counts) > 8)
+    monkeypatch.setattr("wastesim.progress.Progress.should_stop", lambda self: next(counts) > 2)
     assert run.main(["e.yaml", "--output", "out"]) == run.INTERRUPTED
     assert "interrupted" in capsys.readouterr().out
     assert json.loads((here / "out" / "run.json").read_text())["interrupted"] is True
