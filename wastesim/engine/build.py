@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from wastesim.allocation import Policy, Pool, block_cells, build_policy
 from wastesim.catalog import Budget, kv_budget, kv_bytes_per_token, resolve_gpu, resolve_model
@@ -21,6 +21,7 @@ from wastesim.config.clocks import FixedClock as FixedClockConfig
 from wastesim.config.clocks import RooflineClock as RooflineClockConfig
 from wastesim.config.clocks import TableClock as TableClockConfig
 from wastesim.config.hardware import Gpu, ModelGeometry
+from wastesim.config.workload import too_long_rule
 from wastesim.engine.clock import Clock, FixedClock, MeasuredClock, RooflineClock, TableClock
 from wastesim.engine.clock_steps import read_steps
 from wastesim.engine.clock_table import StepTable
@@ -127,11 +128,10 @@ def door(experiment: Experiment, memory: Policy) -> Door:
     """Who is let in."""
     server = experiment.server
     whole = server.scheduling != "vllm" or not server.enable_chunked_prefill
-    usual: Literal["reject", "truncate"] = "truncate" if server.scheduling == "vllm" else "reject"
     return Door(
         memory,
         server.max_model_len,
-        experiment.workload.too_long or usual,
+        too_long_rule(experiment.workload.too_long, server.scheduling),
         server.token_budget if whole else None,
         server.refuse_impossible,
     )
