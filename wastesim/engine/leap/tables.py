@@ -17,8 +17,10 @@ from wastesim.errors import AllocationError
 from wastesim.records import Array, Recorder, RequestRow
 
 #: Rows are handed over when so many are ready: columns that stay in a processor's cache.
-_MOST_TICKS = 1 << 13
-_MOST_STRETCHES = CHUNK = 1 << 12
+_MOST_TICKS = 1 << 12
+_MOST_STRETCHES = 1 << 11
+#: Requests, likewise.
+CHUNK = 1 << 9
 
 #: What a stretch is: of its first tick, unless something else is said.
 STRETCH = (
