@@ -55,9 +55,12 @@ def test_cost_is_linear_and_memory_is_bounded(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["contiguous", "paged"])
 def test_a_million_requests(policy: str) -> None:
-    small, large = measured(policy, 100_000), measured(policy, 1_000_000)
+    """Both sizes are beyond what is kept in memory."""
+    small, large = measured(policy, 250_000), measured(policy, 1_000_000)
     print("", row(small), row(large), sep="\n")
-    assert math.log10(large["run_s"] / small["run_s"]) < 1.15
+    exponent = math.log(large["run_s"] / small["run_s"], 4)
+    print(f"{policy}: cost grows with the power {exponent:.2f} of the number of requests")
+    assert exponent < 1.25
     assert large["peak_mib"] < 500
 
 
