@@ -19,7 +19,7 @@ from wastesim.records import Records
 MODEL = {"layers": 1, "hidden": 8, "q_heads": 1, "kv_heads": 1, "head_dim": 1, "params": 1000}
 #: Prompts are bound by arithmetic, decoding by memory until many contexts are long.
 GPU = {"memory": "1 GiB", "bandwidth": "20 kB/s", "flops": "25 kFLOP/s"}
-EFFORT = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EFFORT = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 GROWING = ("predicted", "prompt", "doubling")
 
 

@@ -66,7 +66,7 @@ def peak_bytes(rows: int) -> int:
 
 
 def test_memory_does_not_grow_with_the_number_of_rows() -> None:
-    one, three = peak_bytes(1_000_000), peak_bytes(3_000_000)
+    one, three = peak_bytes(300_000), peak_bytes(900_000)
     assert three < 120e6
     assert three < 1.1 * one
 
