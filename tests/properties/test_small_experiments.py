@@ -10,40 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wastesim import Result, load_experiment, simulate
-from wastesim.config.policy import PRESETS, VALID
 from wastesim.testing import check_ledger
 
-MODEL = {"layers": 1, "hidden": 8, "q_heads": 1, "kv_heads": 1, "head_dim": 1, "params": 1000}
+from .small import MODEL, grows, policies
+
 GPU = {"memory": "1 GiB", "bandwidth": "1 GB/s", "flops": "1 GFLOP/s"}
 EFFORT = settings(
     max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )  # fmt: skip
-GROWING = ("predicted", "prompt", "doubling")
-
-
-@st.composite
-def policies(draw: st.DrawFn) -> dict[str, Any] | str:
-    """A preset, or any valid pair with small sizes."""
-    name = draw(st.sampled_from([*PRESETS, None]))
-    if name not in (None, "vattention"):
-        return name
-    place = draw(st.sampled_from(sorted(VALID)))
-    pair: dict[str, Any] = {"place": place, "claim": draw(st.sampled_from(VALID[place]))}
-    if place == "blocks":
-        pair["block_size"] = draw(st.integers(1, 20))
-    if place == "pages":
-        pair["page_size"] = f"{2 * draw(st.integers(1, 20))} B"
-    if place == "buddy":
-        pair["granule_tokens"] = draw(st.integers(1, 20))
-    if place == "divided":
-        pair["n_parallel"] = draw(st.integers(1, 6))
-    if pair["claim"] == "doubling":
-        pair["start_tokens"] = draw(st.integers(1, 30))
-    return pair
-
-
-def grows(policy: dict[str, Any] | str) -> bool:
-    return (PRESETS[policy].claim if isinstance(policy, str) else policy["claim"]) in GROWING
 
 
 @st.composite

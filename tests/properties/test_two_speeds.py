@@ -11,45 +11,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wastesim import load_experiment
-from wastesim.config.policy import PRESETS, VALID
 from wastesim.engine import Observer, run
 from wastesim.engine.leap import by_slot, crowd, why_not
 from wastesim.records import Records
 
-MODEL = {"layers": 1, "hidden": 8, "q_heads": 1, "kv_heads": 1, "head_dim": 1, "params": 1000}
+from .small import MODEL, grows, policies
+
 #: Prompts are bound by arithmetic, decoding by memory until many contexts are long.
 GPU = {"memory": "1 GiB", "bandwidth": "20 kB/s", "flops": "25 kFLOP/s"}
 EFFORT = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-GROWING = ("predicted", "prompt", "doubling")
-
-
-@st.composite
-def policies(draw: st.DrawFn) -> dict[str, Any] | str:
-    """A preset, or any valid pair with small sizes; paged ones twice as often."""
-    name = draw(st.sampled_from(["paged", "token", *PRESETS, None, None]))
-    if name not in (None, "vattention"):
-        return name
-    place = draw(st.sampled_from([*sorted(VALID), "blocks"]))
-    pair: dict[str, Any] = {"place": place, "claim": draw(st.sampled_from(VALID[place]))}
-    if place == "blocks":
-        pair["block_size"] = draw(st.integers(1, 20))
-    if place == "pages":
-        pair["page_size"] = f"{2 * draw(st.integers(1, 20))} B"
-    if place == "buddy":
-        pair["granule_tokens"] = draw(st.integers(1, 20))
-    if place == "divided":
-        pair["n_parallel"] = draw(st.integers(1, 6))
-    if pair["claim"] == "doubling":
-        pair["start_tokens"] = draw(st.integers(1, 30))
-    return pair
 
 
 @st.composite
 def experiments(draw: st.DrawFn) -> dict[str, Any]:
     """Small pools and short limits, so that all that can happen does."""
     policy = draw(policies())
-    claim = PRESETS[policy].claim if isinstance(policy, str) else policy["claim"]
-    scheduler = draw(st.sampled_from(["vllm"] if claim in GROWING else ["orca", "vllm", "static"]))
+    scheduler = draw(st.sampled_from(["vllm"] if grows(policy) else ["orca", "vllm", "static"]))
     seqs, limit = draw(st.integers(1, 9)), draw(st.integers(8, 60))
     server: dict[str, Any] = {
         "policy": policy,
