@@ -12,9 +12,9 @@ from wastesim.engine.counting import Counter
 from wastesim.engine.decoding import Decoding
 from wastesim.engine.hindsight import Hindsight
 from wastesim.engine.ledger import Ledger, Shares, Split, split
+from wastesim.engine.promises import not_grown, not_placed
 from wastesim.engine.sequence import Sequence
 from wastesim.engine.spanlog import SpanLog
-from wastesim.errors import AllocationError
 
 _NOWHERE = Placement(())
 
@@ -67,10 +67,7 @@ class Memory:
         """Give cells to a request that `fits`."""
         holding = self.policy.place(sequence.ask(), tokens)
         if holding is None:
-            raise AllocationError(
-                f"{self.policy.name}: `fits` says that request {sequence.request_id} fits with"
-                f" {tokens} tokens, and `place` that it does not"
-            )
+            raise not_placed(self.policy, sequence.request_id, tokens)
         self._groups = len(holding.parts)
         self._hold(sequence, holding)
         placement = self._placement(sequence)
@@ -87,10 +84,8 @@ class Memory:
         if growth is None:
             return False
         if growth.holding.room_tokens < tokens:
-            raise AllocationError(
-                f"{self.policy.name}: request {sequence.request_id} was to grow to {tokens} tokens"
-                f" and has room for {growth.holding.room_tokens}"
-            )
+            room = growth.holding.room_tokens
+            raise not_grown(self.policy, sequence.request_id, tokens, room)
         self._grow(sequence, growth, now_s)
         return True
 

@@ -12,7 +12,7 @@ time; `tests/properties/test_two_speeds.py` compares them.
 `line`    who waits; `gate` lets them in
 `pool`    what is asked of memory: `placed` asks any policy, `blocks` counts blocks
 `clocks`  times of many ticks
-`tables`  from stretches to rows
+`tables`  from stretches to rows of ticks; `requests` from jobs to rows of requests
 `build`   when a run can leap, and what of
 ========= ===============================================================================
 """

@@ -9,10 +9,10 @@ from math import inf
 from wastesim.engine.leap.closed import ClosedLine
 from wastesim.engine.leap.line import Line
 from wastesim.engine.leap.pool import LeapPool
+from wastesim.engine.leap.requests import Requests, unfinished
 from wastesim.engine.leap.rules import LeapRules, Step
 from wastesim.engine.leap.running import Running
 from wastesim.engine.leap.server import MOST_TICKS, LeapParts, LeapServer
-from wastesim.engine.leap.tables import Requests, unfinished
 from wastesim.engine.scheduler import Refusal
 from wastesim.engine.simtime import SimTime
 from wastesim.engine.stall import stall_message
@@ -47,12 +47,12 @@ class JobServer(LeapServer):
         self._closed = line if isinstance(line, ClosedLine) else None
 
     @property
-    def copied_tokens(self) -> int:  # type: ignore[override]
+    def copied_tokens(self) -> int:
         """Stored tokens that had to move."""
         return self._pool.copied_tokens
 
     @property
-    def double_residency_peak_cells(self) -> int:  # type: ignore[override]
+    def double_residency_peak_cells(self) -> int:
         """The most that was held while something moved."""
         return self._pool.double_residency_peak_cells
 

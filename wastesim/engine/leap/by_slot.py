@@ -14,8 +14,9 @@ import numpy as np
 
 from wastesim.engine.leap.crowd import FEWEST, MOST, Before, gather, rows
 from wastesim.engine.leap.job import Entry, Job
+from wastesim.engine.leap.requests import CHUNK, unfinished
 from wastesim.engine.leap.server import MOST_TICKS, LeapParts, LeapServer
-from wastesim.engine.leap.tables import CHUNK, Stretches, unfinished
+from wastesim.engine.leap.tables import Stretches
 from wastesim.engine.simtime import SimTime
 from wastesim.records import Array, RequestRow
 

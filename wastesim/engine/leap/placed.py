@@ -7,8 +7,8 @@ import heapq
 from wastesim.allocation import Growth, Holding, Policy
 from wastesim.engine.leap.job import Job
 from wastesim.engine.leap.pool import Preempt
+from wastesim.engine.promises import not_grown, not_placed
 from wastesim.engine.spanlog import SpanLog
-from wastesim.errors import AllocationError
 from wastesim.records import Array
 
 _FAR = 1 << 60
@@ -39,10 +39,7 @@ class PlacedPool:
         """Place it."""
         holding = self.policy.place(job.ask(), tokens)
         if holding is None:
-            raise AllocationError(
-                f"{self.policy.name}: `fits` says that request {job.request_id} fits with"
-                f" {tokens} tokens, and `place` that it does not"
-            )
+            raise not_placed(self.policy, job.request_id, tokens)
         self._hold(job, holding)
         if self._spans.active:
             placement = self.policy.placement(job.request_id)
@@ -56,10 +53,7 @@ class PlacedPool:
         if growth is None:
             return False
         if growth.holding.room_tokens < tokens:
-            raise AllocationError(
-                f"{self.policy.name}: request {job.request_id} was to grow to {tokens} tokens"
-                f" and has room for {growth.holding.room_tokens}"
-            )
+            raise not_grown(self.policy, job.request_id, tokens, growth.holding.room_tokens)
         self._grow(job, growth, tokens, now_s)
         return True
 

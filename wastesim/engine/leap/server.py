@@ -50,9 +50,6 @@ class LeapParts:
 class LeapServer(ABC):
     """Serves everybody in the line, to the end or until the observer says stop."""
 
-    copied_tokens = 0
-    double_residency_peak_cells = 0
-
     def __init__(self, env: SimTime, parts: LeapParts) -> None:
         self.env = env
         self.parts = parts
@@ -63,6 +60,16 @@ class LeapServer(ABC):
         self.ended = 0  # requests, one way or another
         self._watched = type(parts.observer) is not Observer
         self._idle_since_s = parts.line.first_s or 0.0
+
+    @property
+    def copied_tokens(self) -> int:
+        """Stored tokens that had to move."""
+        return 0
+
+    @property
+    def double_residency_peak_cells(self) -> int:
+        """The most that was held while something moved."""
+        return 0
 
     @abstractmethod
     def running(self) -> int:
