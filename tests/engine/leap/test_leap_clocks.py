@@ -63,6 +63,30 @@ def test_a_roofline_leaps_to_where_it_would_have_walked(found: list[Stretch]) ->
 
 
 @settings(deadline=None)
+@given(found=stretches, scale_bits=st.sampled_from([0, 45, 53]), walk=st.booleans())
+def test_a_long_run_goes_on_where_it_is(found: list[Stretch], scale_bits: int, walk: bool) -> None:
+    """Totals are carried from one `columns` to the next, beyond 64 bits too."""
+    walking, clock = roofline(), leaping(roofline())
+    assert clock is not None
+    now_s = clock.start(walking.start(3.7))
+    for ticks, cost in found * 3:
+        stretch = ticks, tuple(amount << scale_bits for amount in cost)
+        walked = tick_by_tick(walking, stretch)
+        moved, flop = amounts([stretch], 0), amounts([stretch], 1)
+        if walk:
+            assert clock.walk(moved, flop).tolist() == walked
+            continue
+        clock.begin(*stretch[1])
+        assert clock.commit(ticks) == walked[-1]
+        expanded = Expanded(np.array([ticks]), np.arange(ticks))
+        t_s, dt_s = clock.columns(expanded, moved, flop)
+        begins = [now_s, *walked[:-1]]
+        assert t_s.tolist() == begins
+        assert dt_s.tolist() == [b - a for a, b in zip(begins, walked, strict=True)]
+        now_s = walked[-1]
+
+
+@settings(deadline=None)
 @given(cost=costs, most=st.integers(1, 200), limit_s=st.floats(0, 900))
 @pytest.mark.parametrize("clock", [FixedClock(0.7), roofline()], ids=["fixed", "roofline"])
 def test_until_finds_the_first_tick_that_reaches_a_time(

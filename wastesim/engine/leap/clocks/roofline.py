@@ -1,127 +1,16 @@
-"""Times of many ticks at once: what `Clock.after` would say, tick by tick, in closed form.
-
-A *stretch* is a row of ticks between two happenings.  Its first tick may compute prompts; from
-the second on every running request stores one token more, so that bytes and FLOP rise evenly::
-
-    bytes:  b0, b1, b1 + db, b1 + 2 db, ...        FLOP:  f0, f1, f1 + df, f1 + 2 df, ...
-"""
+"""Memory or arithmetic, whichever takes longer, of many ticks at once."""
 
 from __future__ import annotations
 
-from array import array
-from typing import NamedTuple, Protocol
-
 import numpy as np
 
-from wastesim.engine.clock import Clock, FixedClock, RooflineClock
+from wastesim.engine.clock import RooflineClock
+from wastesim.engine.leap.clocks.protocol import Expanded
+from wastesim.engine.leap.clocks.totals import LIMIT, as_floats, within
 from wastesim.records import Array
 
-#: No tick: the roofline's bound does not change within a stretch.
+#: No tick: the bound does not change within a stretch.
 NEVER = 1 << 60
-#: Integers beyond this are added up as Python's own.
-_MOST = 1 << 62
-
-
-class Expanded(NamedTuple):
-    """Ticks of many stretches: how many each has, and of every tick its stretch and its place."""
-
-    ticks: Array
-    k: Array
-
-    def each(self, values: Array) -> Array:
-        """A value per stretch, for each of its ticks."""
-        found: Array = np.repeat(values, self.ticks)
-        return found
-
-
-class LeapClock(Protocol):
-    """`begin` a stretch, ask how long it may be, `commit` to a number of ticks."""
-
-    def start(self, now_s: float) -> float:
-        """As `Clock.start`."""
-
-    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> float:
-        """The ticks from now on cost so much; returns the end of the first."""
-
-    def end(self, ticks: int) -> float:
-        """When the stretch ends if it has so many ticks."""
-
-    def until(self, limit_s: float, most: int) -> int:
-        """The fewest ticks, 1 to `most`, after which it is `limit_s` or later; else `most`."""
-
-    def commit(self, ticks: int) -> float:
-        """So many ticks it is; returns its end."""
-
-    def sleep(self) -> None:
-        """A row without a tick: what `columns` says of it means nothing."""
-
-    def columns(self, of: Expanded, moved: Array, flop: Array) -> tuple[Array, Array]:
-        """Begin and length of every tick since the last call, from its bytes and FLOP."""
-
-    def walk(self, moved: Array, flop: Array) -> Array:
-        """Ends of so many ticks, which pass; `columns` has been asked for all before them."""
-
-
-def leaping(clock: Clock) -> LeapClock | None:
-    """The same clock for many ticks at once; None where each tick must be looked at."""
-    if isinstance(clock, FixedClock):
-        return FixedLeaps(clock)
-    return RooflineLeaps(clock) if isinstance(clock, RooflineClock) else None
-
-
-class FixedLeaps:
-    """The grid ``k * step_s``."""
-
-    def __init__(self, clock: FixedClock) -> None:
-        self._clock = clock
-        self._step_s = clock.step_s
-        self._k = 0
-        self._firsts = array("q")
-
-    def start(self, now_s: float) -> float:
-        """The first grid point at or after `now_s`."""
-        starts_s = self._clock.start(now_s)
-        self._k = self._clock.k
-        return starts_s
-
-    def begin(self, b0: int, f0: int, b1: int, f1: int, db: int, df: int) -> float:
-        """Whatever it costs."""
-        return (self._k + 1) * self._step_s
-
-    def end(self, ticks: int) -> float:
-        """So many grid points later."""
-        return (self._k + ticks) * self._step_s
-
-    def until(self, limit_s: float, most: int) -> int:
-        """The first grid point at or after `limit_s`."""
-        if self.end(most) < limit_s:
-            return most
-        ticks = max(1, min(most, int(limit_s / self._step_s) - self._k))
-        return _settle(self, ticks, limit_s, most)
-
-    def commit(self, ticks: int) -> float:
-        """Move on."""
-        self._firsts.append(self._k)
-        self._k = self._clock.k = self._k + ticks
-        return self._k * self._step_s
-
-    def sleep(self) -> None:
-        """Any point will do."""
-        self._firsts.append(self._k)
-
-    def columns(self, of: Expanded, moved: Array, flop: Array) -> tuple[Array, Array]:
-        """Products, as the clock has them."""
-        points = of.each(np.frombuffer(self._firsts, dtype=np.int64)) + of.k
-        self._firsts = array("q")
-        t_s: Array = points * self._step_s
-        return t_s, (points + 1) * self._step_s - t_s
-
-    def walk(self, moved: Array, flop: Array) -> Array:
-        """Products, as the clock has them."""
-        points = self._k + 1 + np.arange(len(moved))
-        self._k = self._clock.k = self._k + len(moved)
-        ends: Array = points * self._step_s
-        return ends
 
 
 class RooflineLeaps:
@@ -218,35 +107,40 @@ class RooflineLeaps:
         busy = Expanded(np.diff(firsts, append=len(of.k)), of.k)  # ticks of each busy time
         bases = busy.each(base_s)
         moved_before, flop_before, ticks_before = self._carried
-        totals = (
-            _totals(moved_before, busy, firsts, moved),
-            _totals(flop_before, busy, firsts, flop),
-        )
         ticks = np.arange(len(of.k)) - busy.each(firsts)
         ticks[: busy.ticks[0]] += ticks_before
+        sums = within(busy, firsts, moved), within(busy, firsts, flop)
 
-        def times(moved: Array, flop: Array, ticks: Array) -> Array:
-            spent_s = moved / self._bytes_per_s + flop / self._flop_per_s
-            found: Array = bases + spent_s.astype(np.float64) + ticks * self._overhead_s
+        def seconds(carried: int, sums: Array, per_s: float) -> Array:
+            """The first busy time had some before."""
+            had, rest = sums[: busy.ticks[0]], sums[busy.ticks[0] :]
+            found: Array = np.append(as_floats(carried, had), as_floats(0, rest)) / per_s
             return found
 
-        t_s = times(totals[0] - moved, totals[1] - flop, ticks)
+        def times(moved: Array, flop: Array, ticks: Array) -> Array:
+            spent_s = seconds(moved_before, moved, self._bytes_per_s)
+            spent_s += seconds(flop_before, flop, self._flop_per_s)
+            found: Array = bases + spent_s + ticks * self._overhead_s
+            return found
+
+        t_s = times(sums[0] - moved, sums[1] - flop, ticks)
         self._carry()
-        return t_s, times(*totals, ticks + 1) - t_s
+        return t_s, times(*sums, ticks + 1) - t_s
 
     def walk(self, moved: Array, flop: Array) -> Array:
         """Totals after each tick, converted as the clock does."""
         w, v = self._byte_weight, self._flop_weight
-        kind = np.int64 if max(int(moved.max()) * w, int(flop.max()) * v) < _MOST else object
+        kind = np.int64 if max(int(moved.max()) * w, int(flop.max()) * v) < LIMIT else object
         by_bytes = (moved.astype(kind) * w >= flop.astype(kind) * v).astype(bool)
         whole = Expanded(np.array([len(moved)]), np.arange(len(moved)))
         first = np.zeros(1, dtype=np.int64)
-        all_moved = _totals(self._bytes, whole, first, np.where(by_bytes, moved, 0))
-        all_flop = _totals(self._flop, whole, first, np.where(by_bytes, 0, flop))
-        ticks = self._ticks + 1 + whole.k
-        spent_s = all_moved / self._bytes_per_s + all_flop / self._flop_per_s
-        ends: Array = self._base_s + spent_s.astype(np.float64) + ticks * self._overhead_s
-        self._bytes, self._flop = int(all_moved[-1]), int(all_flop[-1])
+        moved = within(whole, first, np.where(by_bytes, moved, 0))
+        flop = within(whole, first, np.where(by_bytes, 0, flop))
+        spent_s = as_floats(self._bytes, moved) / self._bytes_per_s
+        spent_s += as_floats(self._flop, flop) / self._flop_per_s
+        ends: Array = self._base_s + spent_s + (self._ticks + 1 + whole.k) * self._overhead_s
+        self._bytes += int(moved[-1])
+        self._flop += int(flop[-1])
         self._ticks += len(moved)
         self._carry()
         return ends
@@ -289,24 +183,3 @@ class RooflineLeaps:
             else:
                 flop += count * f1 + df * half // 2
         return moved, flop
-
-
-def _settle(clock: FixedLeaps, ticks: int, limit_s: float, most: int) -> int:
-    """Quotients may be rounded either way."""
-    while ticks > 1 and clock.end(ticks - 1) >= limit_s:
-        ticks -= 1
-    while ticks < most and clock.end(ticks) < limit_s:
-        ticks += 1
-    return ticks
-
-
-def _totals(carried: int, busy: Expanded, firsts: Array, amounts: Array) -> Array:
-    """`amounts` added up within each busy time, the first of which had some before; exact."""
-    if carried + float(amounts.sum(dtype=np.float64)) >= _MOST:
-        amounts = amounts.astype(object)
-    sums = np.cumsum(amounts)
-    inside = np.minimum(firsts, len(sums) - 1)  # a busy time may have no ticks yet
-    before = sums[inside] - amounts[inside]
-    before[0] -= carried
-    total: Array = sums - busy.each(before)
-    return total
