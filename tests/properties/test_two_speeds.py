@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wastesim import load_experiment
 from wastesim.engine import Observer, run
-from wastesim.engine.leap import by_slot, crowd, why_not
+from wastesim.engine.leap import block_crowd, by_block, by_slot, crowd, why_not
 from wastesim.records import Records
 
 from .small import MODEL, grows, policies
@@ -78,17 +78,41 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@st.composite
-def crowds(draw: st.DrawFn) -> dict[str, Any]:
-    """Equal slots, and more requests than can come in."""
+def many_wait(draw: st.DrawFn) -> dict[str, Any]:
+    """More requests than can come in, whatever they come for."""
     tree = draw(experiments())
-    policy = draw(st.sampled_from(["contiguous", "divided"]))
-    tree["server"] |= {"policy": policy, "scheduler": "orca", "refuse_impossible": True}
     for name in ("max_num_batched_tokens", "watermark", "scheduler_reserve_full_isl",
                  "enable_chunked_prefill"):  # fmt: skip
         tree["server"].pop(name, None)
     tree["workload"].pop("max_concurrency", None)
+    tree["workload"] |= {"num_requests": draw(st.integers(3, 40))}
+    tree["workload"] |= {"request_rate": draw(st.sampled_from([0.2, 2.0, float("inf")]))}
     tree["output"]["records"] = "none"
+    return tree
+
+
+@st.composite
+def before_slots(draw: st.DrawFn) -> dict[str, Any]:
+    """Equal slots."""
+    tree = many_wait(draw)
+    policy = draw(st.sampled_from(["contiguous", "divided"]))
+    tree["server"] |= {"policy": policy, "scheduler": "orca", "refuse_impossible": True}
+    return tree
+
+
+@st.composite
+def before_blocks(draw: st.DrawFn) -> dict[str, Any]:
+    """Blocks, a budget that cuts prompts, and memory that may be short."""
+    tree = many_wait(draw)
+    server = tree["server"]
+    server |= {
+        "policy": draw(st.sampled_from(["paged", "paged", "token"])),
+        "scheduler": "vllm",
+        "max_num_batched_tokens": server["max_num_seqs"] + draw(st.integers(0, 30)),
+        "kv_cache_memory_bytes": 4 * draw(st.integers(30, 400)),
+        "watermark": draw(st.sampled_from([0.0, 0.05, 0.4])),
+        "scheduler_reserve_full_isl": draw(st.booleans()),
+    }
     return tree
 
 
@@ -132,15 +156,37 @@ def test_a_run_that_is_stopped_is_stopped_at_the_same_tick(
     assert_equal(run(experiment, Stop(until_s), leap=False), run(experiment, Stop(until_s)))
 
 
+most = st.integers(1, 30)
+ticks = st.integers(1, 60)
+
+
 @EFFORT
-@given(tree=crowds(), most=st.integers(1, 9), ticks=st.integers(1, 40))
-def test_a_crowd_comes_in_as_its_members_would(tree: dict[str, Any], most: int, ticks: int) -> None:
+@given(tree=before_slots(), most=most, ticks=ticks)
+def test_a_crowd_before_slots_comes_in_as_its_members_would(
+    tree: dict[str, Any], most: int, ticks: int
+) -> None:
     """With two waiting, few coming in at once, and few ticks at a time."""
     experiment = load_experiment(copy.deepcopy(tree))
     with (
         mock.patch.object(by_slot, "FEWEST", 2),
         mock.patch.object(by_slot, "MOST", most),
         mock.patch.object(crowd, "MOST_TICKS", ticks),
+    ):
+        leapt = run(experiment)
+    assert_equal(run(experiment, leap=False), leapt)
+
+
+@settings(EFFORT, max_examples=250)
+@given(tree=before_blocks(), most=most, ticks=ticks)
+def test_a_crowd_before_blocks_comes_in_as_its_members_would(
+    tree: dict[str, Any], most: int, ticks: int
+) -> None:
+    """The same of prompts cut in pieces and of memory that does not last."""
+    experiment = load_experiment(copy.deepcopy(tree))
+    with (
+        mock.patch.object(by_block, "FEWEST", 2),
+        mock.patch.object(by_block, "MOST", most),
+        mock.patch.object(block_crowd, "MOST_TICKS", ticks),
     ):
         leapt = run(experiment)
     assert_equal(run(experiment, leap=False), leapt)

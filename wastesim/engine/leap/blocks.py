@@ -22,23 +22,23 @@ class BlockPool:
     fields: tuple[str, ...] = ("reserved",)
 
     def __init__(self, num_blocks: int, block_cells: int) -> None:
-        self._size = block_cells
-        self._num_blocks = self._free = num_blocks
+        self.size = block_cells
+        self.num_blocks = self._free = num_blocks
         self.copied_tokens = self.double_residency_peak_cells = 0
         self._buckets: list[dict[Job, None]] = [{} for _ in range(block_cells)]
         self._counts = [0] * block_cells
         self._decoding = 0
         self._looked = (-1, 0, 0)  # blocks that so many ticks after a tick will take
-        self._log = _Log(block_cells)
+        self._log = _Log(self._counts, [], 0)
 
     @property
     def reserved(self) -> int:
         """Cells of blocks that are held."""
-        return (self._num_blocks - self._free) * self._size
+        return self.taken * self.size
 
     def fits(self, job: Job, tokens: int, spare_cells: int = 0, *, whole: bool = False) -> bool:
         """Whether blocks are free for the next tokens, or for all known ones, which are more."""
-        cells, size = job.prompt + job.generated if whole else tokens, self._size
+        cells, size = job.prompt + job.generated if whole else tokens, self.size
         needed = -(-cells // size)
         if spare_cells:
             needed += -(-spare_cells // size)
@@ -46,7 +46,7 @@ class BlockPool:
 
     def admit(self, job: Job, tokens: int, tick: int, now_s: float) -> None:
         """Blocks for the next tokens."""
-        size = self._size
+        size = self.size
         job.pad, job.pad_tick = -job.final % size, -1
         blocks = -(-tokens // size)
         self._free -= blocks
@@ -56,19 +56,19 @@ class BlockPool:
 
     def make_room(self, job: Job, tokens: int, tick: int, now_s: float) -> bool:
         """Blocks that are missing."""
-        blocks = self._blocks(tokens)
-        missing = blocks - job.held // self._size
+        blocks = self.blocks(tokens)
+        missing = blocks - job.held // self.size
         if missing > self._free:
             return False
         self._free -= missing
-        job.held = blocks * self._size
+        job.held = blocks * self.size
         if job.held > job.final:
             self._pad(job, tick)
         return True
 
     def joined(self, jobs: list[Job], tick: int) -> None:
         """With s stored, a job needs a block in the tick that stores token s rounded up, plus 1."""
-        size, log, following = self._size, self._log, tick + 1
+        size, log, following = self.size, self._log, tick + 1
         for job in jobs:
             final = job.final
             stored = final - (job.end - tick)
@@ -84,7 +84,7 @@ class BlockPool:
 
     def serve(self, tick: int, now_s: float, preempt: Preempt) -> None:
         """A block for each of the bucket; the oldest first when there are not enough."""
-        bucket = tick % self._size
+        bucket = tick % self.size
         need = self._counts[bucket]
         if need <= self._free:
             self._free -= need
@@ -105,7 +105,7 @@ class BlockPool:
         self._looked = (tick, most, need)
         if need <= self._free:
             return most
-        size, left = self._size, self._free
+        size, left = self.size, self._free
         rounds = left // self._decoding
         left -= rounds * self._decoding
         ticks = rounds * size
@@ -130,7 +130,7 @@ class BlockPool:
             self._counts[job.bucket] -= 1
             self._decoding -= 1
             self._log.leaves.append(job.bucket * _TICKS + tick)
-        self._free += self._blocks(stored)
+        self._free += self.blocks(stored)
         if job.pad_tick >= 0:
             self._log.pads.extend((max(tick, job.pad_tick), -job.pad))
 
@@ -148,16 +148,16 @@ class BlockPool:
             if job.pad:
                 log.pads.extend((following, -job.pad))
         self._decoding -= len(jobs)
-        self._free += cells // self._size
+        self._free += cells // self.size
 
     def held(self, job: Job, stored: int) -> int:
         """Blocks that it cannot do without."""
-        return self._blocks(stored) * self._size
+        return self.blocks(stored) * self.size
 
     def by_tick(self, begin: int, end: int) -> tuple[Array, Array] | None:
         """Cells that buckets took, and padding of last blocks."""
         taken, padding = self._log.read(begin, end)
-        return taken * self._size, padding
+        return taken * self.size, padding
 
     def shares(self) -> tuple[int, ...]:
         """What is held; padding is told by tick, and nothing is unused."""
@@ -175,27 +175,56 @@ class BlockPool:
 
     def _need(self, tick: int, ticks: int) -> int:
         """Blocks that are taken in the `ticks` after `tick`."""
-        rounds, rest = divmod(ticks, self._size)
-        begin = (tick + 1) % self._size
+        rounds, rest = divmod(ticks, self.size)
+        begin = (tick + 1) % self.size
         end, counts = begin + rest, self._counts
         part = sum(counts[begin:end])
-        if end > self._size:
-            part += sum(counts[: end - self._size])
+        if end > self.size:
+            part += sum(counts[: end - self.size])
         return rounds * self._decoding + part
 
-    def _blocks(self, cells: int) -> int:
-        return -(-cells // self._size)
+    def begin_anew(self, jobs: list[Job], tick: int) -> None:
+        """Before `tick` these decode, in order of admission, and nobody else is here.
+
+        `by_tick` has been asked for all ticks before it.
+        """
+        size = self.size
+        self._buckets = [{} for _ in range(size)]
+        taken = 0
+        for job in jobs:
+            job.bucket = (job.end - job.final + 1) % size
+            self._buckets[job.bucket][job] = None
+            taken += self.blocks(job.final - (job.end - tick + 1))
+        self._counts = [len(bucket) for bucket in self._buckets]
+        self._decoding = len(jobs)
+        self._free = self.num_blocks - taken
+        self._log = _Log(self._counts, [(job.pad_tick, job.pad) for job in jobs if job.pad], tick)
+
+    def blocks(self, cells: int) -> int:
+        """Blocks for so many cells."""
+        return -(-cells // self.size)
+
+    @property
+    def taken(self) -> int:
+        """Blocks that are held."""
+        return self.num_blocks - self._free
 
 
 class _Log:
     """Who joined and left which bucket when, and when padding came and went."""
 
-    def __init__(self, buckets: int) -> None:
+    def __init__(self, members: list[int], pads: list[tuple[int, int]], tick: int) -> None:
+        """Before `tick` buckets have so many members; the pads are theirs, past and to come."""
         self.joins: list[int] = []
         self.leaves: list[int] = []
         self.pads: list[int] = []  # a tick and an amount, one after the other
-        self._members = np.zeros(buckets, dtype=np.int64)
+        self._members = np.array(members, dtype=np.int64)
         self._padding = 0
+        for since, amount in pads:
+            if since < tick:
+                self._padding += amount
+            else:
+                self.pads.extend((since, amount))
 
     def read(self, begin: int, end: int) -> tuple[Array, Array]:
         """Members of each tick's bucket, and padding, over ``[begin, end)``; then forget them."""

@@ -14,6 +14,7 @@ from wastesim.engine.cost import CostModel
 from wastesim.engine.decorate import hint_for
 from wastesim.engine.door import Door
 from wastesim.engine.leap.blocks import BlockPool
+from wastesim.engine.leap.by_block import BlockServer
 from wastesim.engine.leap.by_job import FIELDS as NOTED
 from wastesim.engine.leap.by_job import JobServer
 from wastesim.engine.leap.by_slot import FIELDS, SlotServer, widen
@@ -101,6 +102,9 @@ def leap_server(
     running, pool = Running(), _pool(experiment, outfit)
     rules = _rules(experiment, line, running, pool, outfit.vllm)
     shared = parts(line, pool.by_tick, (*NOTED, *pool.fields))
+    if closed is None and isinstance(pool, BlockPool) and isinstance(rules, LeapVllm):
+        assert outfit.vllm is not None  # they are its rules
+        return BlockServer(env, shared, line, running, pool, rules, outfit.vllm)
     return JobServer(env, shared, line, running, pool, rules)
 
 

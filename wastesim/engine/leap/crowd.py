@@ -75,15 +75,15 @@ def rows(crowd: Crowd, before: Before, cost: CostModel, slot_cells: int) -> dict
     end, final = np.append(before.ends, crowd.end), np.append(before.finals, crowd.final)
     over = end < n
     finished = np.bincount(end[over], minlength=n)
-    gone = _sums(end[over], final[over], n)
-    admitted, prefill = np.bincount(start, minlength=n), _sums(start, prompt, n)
+    gone = sums_by_tick(end[over], final[over], n)
+    admitted, prefill = np.bincount(start, minlength=n), sums_by_tick(start, prompt, n)
     left = np.cumsum(finished) - finished  # before each tick
     running = len(before.ends) + np.cumsum(admitted) - left
     decoding = running - admitted
     lost = np.cumsum(gone) - gone
     stored = before.stored + np.cumsum(decoding + prefill) - lost
-    planned = before.final + np.cumsum(_sums(start, crowd.final, n)) - lost
-    contexts = stored - prefill + _sums(start, prompt * (prompt + 1) // 2, n)
+    planned = before.final + np.cumsum(sums_by_tick(start, crowd.final, n)) - lost
+    contexts = stored - prefill + sums_by_tick(start, prompt * (prompt + 1) // 2, n)
     reserved = running * slot_cells
     nothing = np.zeros(n, dtype=np.int64)
     flop = cost.flop_per_token * (decoding + prefill)
@@ -108,7 +108,7 @@ def rows(crowd: Crowd, before: Before, cost: CostModel, slot_cells: int) -> dict
     }
 
 
-def _sums(ticks: Array, amounts: Array, count: int) -> Array:
+def sums_by_tick(ticks: Array, amounts: Array, count: int) -> Array:
     """Amounts by tick; whole numbers below 2^53 stay exact."""
     found: Array = np.bincount(ticks, amounts, minlength=count).astype(np.int64)
     return found

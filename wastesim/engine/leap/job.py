@@ -57,6 +57,13 @@ class Job:
         self.end = self.admitted_tick = self.first_tick = -1  # it does not decode, never did
         self.held = self.preemptions = self.scheduled = 0
 
+    def entry(self) -> Entry:
+        """As it came."""
+        return (
+            self.request_id, self.arrival_s, self.prompt, self.outputs, self.truncated,
+            self.max_tokens, self.hint,
+        )  # fmt: skip
+
     @property
     def known(self) -> int:
         """Prompt and sampled tokens, of those that wait or prefill."""

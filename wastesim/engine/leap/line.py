@@ -26,7 +26,7 @@ class Arrivals:
         self._blocks = blocks
         self._ahead: deque[Admitted] = deque()  # come at least in part, handed out not at all
         self._entries: Iterator[Entry] = iter(())  # of the block that is handed out now
-        self._returned: list[Entry] = []  # before those
+        self._returned: deque[Entry] = deque()  # before those
         self._times: list[float] = []  # of the block that is coming now
         self._next = 0
         self._kept: deque[Array] = deque()  # times of arrival since `forget`
@@ -53,7 +53,8 @@ class Arrivals:
     def entries(self, count: int) -> list[Entry]:
         """The first `count` of those that wait; they wait no more."""
         self.waiting -= count
-        found, self._returned = self._returned[:count], self._returned[count:]
+        returned = self._returned
+        found = [returned.popleft() for _ in range(min(count, len(returned)))]
         found += islice(self._entries, count - len(found))
         while len(found) < count:
             self._entries = zip(*self._ahead.popleft().lists(), strict=True)
@@ -62,7 +63,7 @@ class Arrivals:
 
     def give_back(self, entries: list[Entry]) -> None:
         """They wait on, before all others."""
-        self._returned = entries + self._returned
+        self._returned.extendleft(reversed(entries))
         self.waiting += len(entries)
 
     def refused(self, until_s: float) -> Iterator[RequestRow]:
@@ -127,6 +128,26 @@ class Line(Arrivals):
         self.waiting += 1
         self.head = job
 
+    @property
+    def returned(self) -> bool:
+        """Whether somebody who was preempted waits."""
+        return bool(self._back)
+
+    def withdraw(self, count: int) -> list[Entry]:
+        """The first `count` of those that wait, none of whom ever ran; they wait no more.
+
+        Until they are given back in part or come in, there is no head.
+        """
+        fresh, self._fresh, self.head = self._fresh, None, None
+        if fresh is not None:
+            self._returned.appendleft(fresh.entry())
+        return self.entries(count)
+
+    def give_back(self, entries: list[Entry]) -> None:
+        """They wait on, before all others."""
+        super().give_back(entries)
+        self.head = self._following()
+
     def rest(self) -> Iterator[Job]:
         """Everybody who waits, when the run is over."""
         while self.head is not None:
@@ -142,6 +163,8 @@ class Line(Arrivals):
         return self._fresh
 
     def _next_entry(self) -> Entry:
+        if self._returned:
+            return self._returned.popleft()
         entry = next(self._entries, None)
         if entry is None:
             self._entries = zip(*self._ahead.popleft().lists(), strict=True)

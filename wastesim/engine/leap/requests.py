@@ -65,6 +65,12 @@ _SAME = {
 _fields = attrgetter(*_SAME.values())
 
 
+def columns_of(jobs: list[Job]) -> dict[str, Array]:
+    """What jobs say of their rows; at least one must be there."""
+    found = zip(*map(_fields, jobs), strict=True)
+    return {name: np.array(values) for name, values in zip(_SAME, found, strict=True)}
+
+
 class Requests:
     """One row per job that has ended."""
 
@@ -86,16 +92,16 @@ class Requests:
             return
         jobs, finished_s = self._jobs, np.array(self._finished_s)
         self._jobs, self._finished_s = [], []
-        found = zip(*map(_fields, jobs), strict=True)
-        columns: dict[str, Array] = {
-            name: np.array(values) for name, values in zip(_SAME, found, strict=True)
-        }
+        self.hand_over(columns_of(jobs), finished_s)
+
+    def hand_over(self, columns: dict[str, Array], finished_s: Array) -> None:
+        """Rows of those that have ended, after all that were noted before."""
         outputs, final = columns["output_tokens"], columns["stored_tokens"]
         self._recorder.requests(
             {
                 **columns,
-                "status": np.full(len(jobs), "completed", dtype=object),
-                "reason": np.full(len(jobs), "", dtype=object),
+                "status": np.full(len(outputs), "completed", dtype=object),
+                "reason": np.full(len(outputs), "", dtype=object),
                 "generated_tokens": outputs,
                 "scheduled_tokens": columns["scheduled_tokens"] + final,
                 "finished_s": finished_s,

@@ -123,7 +123,7 @@ class LeapVllm:
         self._running = running
         self._pool = pool
         self._rules = rules
-        self._prefilling: Job | None = None
+        self.prefilling: Job | None = None  # whose prompt is begun and not done
         self._tick = 0
         self._now_s = 0.0
         self._preempted = self._lost = 0
@@ -137,8 +137,8 @@ class LeapVllm:
         self._pool.serve(tick, now_s, self._preempt_for_decode)
         step.decoding = running.decoding
         left = self._rules.max_num_batched_tokens - running.decoding
-        if self._prefilling is not None:
-            left = self._go_on(step, self._prefilling, left)
+        if self.prefilling is not None:
+            left = self._go_on(step, self.prefilling, left)
         if self._preempted:
             step.preempted, step.lost = self._preempted, self._lost
             step.refusal = Refusal.MEMORY
@@ -162,8 +162,8 @@ class LeapVllm:
             self._preempt()
             return left
         step.compute(job, new)
-        self._prefilling = None if job.stored == job.known else job
-        step.again = self._prefilling is not None
+        self.prefilling = None if job.stored == job.known else job
+        step.again = self.prefilling is not None
         return left - new
 
     def _admit(self, step: Step, left: int) -> None:
@@ -193,7 +193,7 @@ class LeapVllm:
                 if job.admitted_tick < 0:
                     job.admitted_tick, job.admitted_s = tick, self._now_s
                 if new < known:
-                    self._prefilling, step.again = job, True
+                    self.prefilling, step.again = job, True
                 continue
             return
 
@@ -211,8 +211,8 @@ class LeapVllm:
         job.held = 0
         job.stored, job.end = 0, -1
         job.preemptions += 1
-        if job is self._prefilling:
-            self._prefilling = None
+        if job is self.prefilling:
+            self.prefilling = None
         self._line.come_back(job)
         self._preempted += 1
         return job

@@ -37,6 +37,16 @@ class Running:
                 heapq.heappush(self._ticks, end)
         self.decoding += len(jobs)
 
+    def begin_anew(self, jobs: list[Job], tick: int) -> None:
+        """Before `tick` these decode, in order of admission, and nobody else is here."""
+        self.jobs, self._ends = {}, {}
+        for job in jobs:
+            self.enter(job)
+            self._ends.setdefault(job.end, []).append(job)
+        self._ticks = sorted(self._ends)
+        self.decoding = len(jobs)
+        self.stored = sum(job.final - (job.end - tick + 1) for job in jobs)
+
     def newest(self) -> Job:
         """Who was admitted last."""
         return next(reversed(self.jobs))
