@@ -17,7 +17,7 @@ pytestmark = pytest.mark.bench
 EXPERIMENT = """\
 model: llama-3-8b
 gpu: a100-sxm-40gb
-workload: {lengths: sharegpt, num_requests: 6000, request_rate: 20}
+workload: {lengths: sharegpt, num_requests: 20000, request_rate: 20}
 server: {policy: contiguous, max_model_len: 2048}
 decode: {engine: none}
 output: {figures: false}
