@@ -87,7 +87,7 @@ class BlockServer(JobServer):
     def _while_memory_lasts(self, comers: Comers, held: Array) -> Comers:
         """Those who come before blocks are so few that somebody might be refused.
 
-        Where that are hardly any, memory is short for long, as a rule.
+        Where those are hardly any, memory is short for long as a rule.
         """
         pool = self._blocks
         margin = self._spare + pool.blocks(int(comers.prompt.max(initial=0)))
@@ -104,22 +104,9 @@ class BlockServer(JobServer):
     def _settle(
         self, jobs: list[Job], comers: Comers, everybody: Everybody, t_s: Array, ends_s: Array
     ) -> None:
-        """Rows of those who are done; the others run on as if they had come one by one."""
+        """Who is done is done; the others run on as if they had come one by one."""
+        self._hand_over(jobs, comers, everybody, t_s, ends_s)
         n, tick = comers.ticks, self.ticks - comers.ticks
-        over = np.flatnonzero(everybody.end < n)
-        old = [jobs[i] for i in over[over < len(jobs)]]
-        for job in old:
-            job.held = job.final + job.pad
-        done = over[over >= len(jobs)] - len(jobs)
-        new = _columns(comers, done, t_s, ends_s, tick)
-        new["reserved_cells"] = new["stored_tokens"] + everybody.pad[len(jobs) + done]
-        ends = everybody.end[over]
-        order = np.argsort(ends, kind="stable")
-        self._requests.flush()
-        before = columns_of(old) if old else {name: column[:0] for name, column in new.items()}
-        both = {name: np.append(before[name], column)[order] for name, column in new.items()}
-        self._requests.hand_over(both, ends_s[ends[order]])
-        self.ended += len(over)
         still = [job for job in jobs if job.end >= self.ticks]
         for i in np.flatnonzero(comers.end >= n).tolist():
             job = Job(comers.entries[i])
@@ -135,6 +122,25 @@ class BlockServer(JobServer):
         self.stored = self._running.stored
         if not still:
             self.all_done(float(ends_s[-1]))
+
+    def _hand_over(
+        self, jobs: list[Job], comers: Comers, everybody: Everybody, t_s: Array, ends_s: Array
+    ) -> None:
+        """Rows in order of their ends, and of admission where they end together."""
+        over = np.flatnonzero(everybody.end < comers.ticks)
+        old = [jobs[i] for i in over[over < len(jobs)]]
+        for job in old:
+            job.held = job.final + job.pad
+        done = over[over >= len(jobs)] - len(jobs)
+        new = _columns(comers, done, t_s, ends_s, self.ticks - comers.ticks)
+        new["reserved_cells"] = new["stored_tokens"] + everybody.pad[len(jobs) + done]
+        before = columns_of(old) if old else {name: column[:0] for name, column in new.items()}
+        ends = everybody.end[over]
+        order = np.argsort(ends, kind="stable")
+        both = {name: np.append(before[name], column)[order] for name, column in new.items()}
+        self._requests.flush()
+        self._requests.hand_over(both, ends_s[ends[order]])
+        self.ended += len(over)
 
 
 def _before(jobs: list[Job], tick: int) -> Everybody:
