@@ -5,8 +5,8 @@ time; `tests/properties/test_two_speeds.py` compares them.
 
 ========= ===============================================================================
 `server`  the loop, a stretch of ticks at a time; read it first
-`by_job`  such a stretch under any policy; `by_slot` in equal slots
-`crowd`   many who wait for such slots, at once
+`by_job`  such a stretch under any policy; `by_slot` in equal slots, `by_block` of paged blocks
+`crowd`   many who wait for slots, at once; `block_crowd` who wait for blocks
 `rules`   the schedulers
 `running` who runs, and who ends when
 `line`    who waits; `gate` lets them in
