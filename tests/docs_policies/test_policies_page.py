@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -17,6 +18,8 @@ from wastesim import load_experiment, simulate
 from wastesim.config.clients import Clients
 from wastesim.config.policy import PRESETS, VALID, ClaimKind
 from wastesim.config.server import Server
+from wastesim.engine import run
+from wastesim.errors import ConfigError
 from wastesim.testing import policy_machine, prove_by_decode
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")
@@ -102,3 +105,32 @@ def test_an_experiment_names_it_with_options_in_a_mapping(example: Any) -> None:
             "server": {"max_model_len": 2048, "policy": "docs_policies_example:Halves"},
             "decode": {"engine": "none"}}  # fmt: skip
     assert simulate(load_experiment(tree)).summary["requests"]["completed"] == 5
+
+
+def halves(scheduler: str | None, name: str = "Halves") -> Any:
+    return load_experiment({
+        "model": "llama-3-8b", "gpu": "a100-sxm-40gb",
+        "workload": {"lengths": "sharegpt", "num_requests": 40},
+        "server": {"max_model_len": 2048, "policy": f"docs_policies_example:{name}",
+                   "scheduler": scheduler},
+        "decode": {"engine": "none"},
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("scheduler", ["orca", "static", "vllm", None])
+def test_it_runs_under_the_scheduler_that_is_asked_for(example: Any, scheduler: str | None) -> None:
+    leapt, ticked = (run(halves(scheduler), leap=leap) for leap in (True, False))
+    assert leapt.facts.scheduler == (scheduler or "vllm")
+    for name, column in ticked.requests.items():
+        np.testing.assert_array_equal(column, leapt.requests[name], name)
+
+
+@pytest.mark.parametrize("scheduler", ["orca", "static"])
+def test_one_that_grows_is_refused_where_nobody_is_preempted(example: Any, scheduler: str) -> None:
+    def grow(self: Any, request_id: int, tokens: int) -> None:
+        return None
+
+    example.Sprawling = type("Sprawling", (example.Halves,), {"grows": True, "grow": grow})
+    with pytest.raises(ConfigError, match=f"'Sprawling' lets requests grow.*got {scheduler}"):
+        run(halves(scheduler, "Sprawling"))
+    assert run(halves("vllm", "Sprawling")).facts.scheduler == "vllm"

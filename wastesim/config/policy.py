@@ -91,9 +91,9 @@ class ForeignPolicy(Frozen):
         return self.path.rpartition(":")[2]
 
     @property
-    def grows(self) -> bool:
-        """Not known before it is built: a rule for preemption does no harm."""
-        return True
+    def grows(self) -> bool | None:
+        """Not known before it is built: `engine.build.policy` looks then."""
+        return None
 
 
 def _preset(name: str, claim: ClaimKind, place: PlaceKind, **options: Any) -> Policy:

@@ -31,6 +31,18 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+#: Schedulers that never take memory back: requests must not outgrow what they got.
+NEVER_PREEMPT = ("orca", "static")
+
+
+def needs_preemption(policy: str, scheduler: str) -> str:
+    """Why such a policy cannot run under such a scheduler."""
+    return (
+        f"policy '{policy}' lets requests grow, which needs a rule for preemption: 'scheduler'"
+        f" must be vllm or left out (got {scheduler})"
+    )
+
+
 class Server(Frozen):
     """The server whose memory is accounted.  Names are vLLM's."""
 
@@ -65,11 +77,8 @@ class Server(Frozen):
 
     @model_validator(mode="after")
     def _growing_needs_preemption(self) -> Server:
-        if self.policy.grows and self.scheduler in ("orca", "static"):
-            raise ValueError(
-                f"policy '{self.policy.name}' lets requests grow, which needs a rule for"
-                f" preemption: 'scheduler' must be vllm or left out (got {self.scheduler})"
-            )
+        if self.policy.grows and self.scheduler in NEVER_PREEMPT:
+            raise ValueError(needs_preemption(self.policy.name, self.scheduler))
         return self
 
     @model_validator(mode="after")
@@ -100,8 +109,8 @@ class Server(Frozen):
 
     @property
     def scheduling(self) -> str:
-        """The scheduler in force."""
-        return self.scheduler or ("vllm" if self.policy.grows else "orca")
+        """The scheduler in force: of a policy that may grow or not, one that can preempt."""
+        return self.scheduler or ("orca" if self.policy.grows is False else "vllm")
 
     @property
     def token_budget(self) -> int | None:

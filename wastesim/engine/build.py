@@ -21,6 +21,7 @@ from wastesim.config.clocks import FixedClock as FixedClockConfig
 from wastesim.config.clocks import RooflineClock as RooflineClockConfig
 from wastesim.config.clocks import TableClock as TableClockConfig
 from wastesim.config.hardware import Gpu, ModelGeometry
+from wastesim.config.server import NEVER_PREEMPT, needs_preemption
 from wastesim.config.workload import too_long_rule
 from wastesim.engine.clock import Clock, FixedClock, MeasuredClock, RooflineClock, TableClock
 from wastesim.engine.clock_steps import read_steps
@@ -31,6 +32,7 @@ from wastesim.engine.memory import Memory
 from wastesim.engine.queues import ByPriority, FirstComeFirstServed, Queues
 from wastesim.engine.scheduler import Orca, Scheduler, Static
 from wastesim.engine.vllm import Vllm, VllmRules
+from wastesim.errors import ConfigError
 from wastesim.units import format_count, format_seconds
 
 if TYPE_CHECKING:
@@ -76,9 +78,13 @@ def hardware(experiment: Experiment) -> Hardware:
 
 
 def policy(experiment: Experiment, parts: Hardware) -> Policy:
-    """The allocation policy over the pool."""
-    pool = _pool(experiment, parts.model, parts.capacity_cells)
-    return build_policy(experiment.server.policy, pool)
+    """The allocation policy over the pool; ConfigError where one grows and must not."""
+    server = experiment.server
+    built = build_policy(server.policy, _pool(experiment, parts.model, parts.capacity_cells))
+    if built.grows and server.scheduling in NEVER_PREEMPT:  # of somebody's own: known only now
+        message = needs_preemption(server.policy.name, server.scheduling)
+        raise ConfigError(f"'server': {message}")
+    return built
 
 
 def _pool(experiment: Experiment, model: ModelGeometry, capacity_cells: int) -> Pool:
