@@ -41,6 +41,19 @@ def test_written_over_reserved(summary) -> None:
     assert ratios["at_finish"] == (4 + 4 + 4 + 2) / 32
 
 
+@pytest.mark.parametrize(
+    ("groups", "written", "held"), [([None], 13, 16), ([5], 13 - 8, 8), ([None, 5], 18, 24)]
+)
+def test_what_windows_let_go_is_neither_written_nor_held(toy, groups, written, held) -> None:
+    """10 + 4 - 1 tokens in blocks of 4.  The last one sees tokens 8 to 12: two blocks are gone."""
+    server = {"policy": "paged", "block_size": 4, "kv_groups": groups}
+    result = toy([(0, 10, 4)], cells=40, max_model_len=20, server=server)
+    rows = result.records.requests
+    assert (rows["written_cells"][0], rows["reserved_cells"][0]) == (written, held)
+    assert rows["stored_tokens"][0] == 13
+    assert result.summary["memory"]["written_over_reserved"]["at_finish"] == written / held
+
+
 def test_exact_anchors(summary) -> None:
     """sum o (p + (o - 1)/2) = 9 + 4 + 7 + 3 = 23; sum o = 8; sum (p + o - 1) = 14."""
     assert summary["memory"]["exact_anchor"] == {"step": 23 / (8 * 8), "at_finish": 14 / (4 * 8)}

@@ -108,7 +108,7 @@ def _declared(request: Request) -> str:
 def _end(row: RequestRow) -> str:
     if row.status == "rejected":
         return f"is rejected: {row.reason}"
-    used = f"{row.stored_tokens:,} of {row.reserved_cells:,} cells written"
+    used = f"{row.written_cells:,} of {row.reserved_cells:,} cells written"
     if row.status == "completed":
         cut = f", {row.truncated_tokens:,} cut" if row.truncated_tokens else ""
         return f"completes after {row.generated_tokens:,} output tokens{cut}; {used}"

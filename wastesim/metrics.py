@@ -65,7 +65,7 @@ def written_over_reserved(records: Records) -> dict[str, float | None]:
     return {
         "time": _ratio(ticks.integrals["written"], ticks.integrals["reserved"]),
         "step": _ratio(ticks.sums["written"], sum(ticks.sums[name] for name in RESERVED)),
-        "at_finish": _ratio(done["stored_tokens"], done["reserved_cells"]),
+        "at_finish": _ratio(done["written_cells"], done["reserved_cells"]),
     }
 
 
@@ -73,13 +73,15 @@ def exact_anchor(records: Records) -> dict[str, float | None]:
     """What `.step` and `.at_finish` must be for a contiguous reservation of S cells.
 
     step = sum o (p + (o - 1) / 2) / (S sum o), at_finish = sum (p + o - 1) / (n S), over the
-    completed requests of a whole run in which nothing was left unfinished; None otherwise.
+    completed requests.  None unless they alone ran, each in as many ticks as it has outputs, and
+    gave its cells back at once: then the whole prompt was written in the first of them.
     """
-    found, facts = records.totals.requests, records.facts
-    if facts.policy != "contiguous" or facts.window or found.statuses["unfinished"]:
-        return {"step": None, "at_finish": None}
+    found, facts, ticks = records.totals.requests, records.facts, records.totals.ticks
     n, slot = found.statuses["completed"], facts.max_model_len
     p, o = found.completed["prompt_tokens"], found.completed["output_tokens"]
+    contiguous = facts.policy == "contiguous" and facts.scheduler != "static"
+    if not contiguous or facts.window or ticks.sums["running"] != o:
+        return {"step": None, "at_finish": None}
     return {
         "step": _ratio(found.twice_written, 2 * slot * o),
         "at_finish": _ratio(p + o - n, slot * n),

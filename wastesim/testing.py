@@ -251,7 +251,10 @@ def check_ledger(records: Records) -> None:
     total = shares.sum(axis=0)
     _at_no_tick(total != capacity, f"do not make up {capacity} cells", records)
     _at_no_tick(shares.min(axis=0, initial=0) < 0, "are negative", records)
-    done = records.requests["scheduled_tokens"].sum()
+    rows = records.requests
+    over = (rows["written_cells"] > rows["reserved_cells"]).any()
+    _expect(not over, "more is written than held")
+    done = rows["scheduled_tokens"].sum()
     computed = ticks["prefill_tokens"].sum() + ticks["decode_tokens"].sum()
     _expect(computed == done, f"ticks computed {computed} tokens, requests were given {done}")
     expected = _written(records)

@@ -29,6 +29,24 @@ def test_the_default_run_equals_its_exact_anchors(default) -> None:
         assert memory["written_over_reserved"][name] == pytest.approx(anchor, rel=1e-12), name
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["clients.cancel_share=0.5", "clients.cancel_after_s=2"],
+        ["server.scheduler=static"],
+        ["server.scheduler=vllm", "server.max_num_batched_tokens=64", "server.max_num_seqs=60"],
+        ["server.scheduler=vllm", "server.async_scheduling=true"],
+        ["server.scheduler=vllm", "clients.timeout_s=3", "workload.request_rate=64"],
+    ],
+    ids=lambda changes: changes[-1],
+)
+def test_there_is_no_anchor_where_requests_do_not_run_straight_through(changes) -> None:
+    changes = ["decode.engine=none", "workload.num_requests=120", *changes]
+    memory = simulate(load_experiment(DEFAULT, changes)).summary["memory"]
+    assert memory["exact_anchor"] == {"step": None, "at_finish": None}
+    assert 0 < memory["written_over_reserved"]["step"] < 1
+
+
 def test_the_default_run_is_within_sampling_error_of_the_expected_waste(default) -> None:
     """ShareGPT up to 2,048: 0.243 and 0.224; the deviation between seeds is about 0.015."""
     ratios = default.summary["memory"]["written_over_reserved"]

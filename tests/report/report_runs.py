@@ -160,6 +160,7 @@ def _end(
             generated_tokens=r.generated,
             stored_tokens=r.stored - 1,
             reserved_cells=facts.max_model_len,
+            written_cells=r.stored - 1,
             scheduled_tokens=r.stored - 1,
             admitted_s=r.since_s,
             first_token_s=begun[0],

@@ -23,6 +23,7 @@ def request_row(
         generated_tokens=sequence.generated,
         stored_tokens=sequence.stored,
         reserved_cells=sequence.holding.cells if sequence.holding else 0,
+        written_cells=sequence.written_cells,
         preemptions=sequence.preemptions,
         scheduled_tokens=sequence.scheduled_tokens,
         admitted_s=sequence.admitted_s,

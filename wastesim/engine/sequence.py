@@ -60,6 +60,13 @@ class Sequence:
         return self.request.prompt_tokens + self.outputs - 1
 
     @property
+    def written_cells(self) -> int:
+        """Of the cells that it holds, in all KV groups: what windows let go is held no more."""
+        if self.holding is None:
+            return 0
+        return sum(self.stored - part.dropped_cells for part in self.holding.parts)
+
+    @property
     def truncated(self) -> int:
         """Output tokens that the workload asked for and the server cut."""
         return self.request.output_tokens - self.outputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -103,7 +103,18 @@ def _read_csv(path: Path, row_type: Any, at_once: int) -> Iterator[Columns]:
     texts = {name: str for name, kind in types.items() if kind.hasobject}
     frames = pd.read_csv(path, keep_default_na=False, na_values={}, chunksize=at_once, dtype=texts)
     for frame in frames:
+        _expect_columns(path, types, frame.columns)
         yield {name: _column(frame[name], kind) for name, kind in types.items()}
+
+
+def _expect_columns(path: Path, wanted: Iterable[str], found: Iterable[str]) -> None:
+    """ValueError where a table is of another version, or none of ours."""
+    missing = [name for name in wanted if name not in set(found)]
+    if missing:
+        raise ValueError(
+            f"{path.name} has no column {missing[0]!r}: written by another version of wastesim, or"
+            " not by it; run the experiment again"
+        )
 
 
 def _column(values: Any, kind: Any) -> Array:
@@ -121,6 +132,7 @@ def _read_parquet(path: Path, row_type: Any, at_once: int) -> Iterator[Columns]:
 
     types = column_types(row_type)
     with parquet.ParquetFile(path) as file:
+        _expect_columns(path, types, file.schema_arrow.names)
         for batch in file.iter_batches(at_once, columns=list(types)):
             yield {name: _from_arrow(batch.column(name), kind) for name, kind in types.items()}
 

@@ -18,7 +18,7 @@ LATENCIES = ("ttft_s", "tpot_s", "e2el_s")
 _TIMES = ("arrival_s", "first_token_s", "finished_s")
 #: Added up over completed requests.
 SUMMED = ("prompt_tokens", "output_tokens", "generated_tokens", "stored_tokens", "reserved_cells",
-          "scheduled_tokens")  # fmt: skip
+          "written_cells", "scheduled_tokens")  # fmt: skip
 
 
 class Values(Protocol):

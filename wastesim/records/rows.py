@@ -24,7 +24,8 @@ class RequestRow(NamedTuple):
     truncated_tokens: int
     generated_tokens: int
     stored_tokens: int  # when it ended: P + O - 1 if completed
-    reserved_cells: int
+    reserved_cells: int  # then, in all KV groups together
+    written_cells: int  # of those: all stored tokens where there is one group and no window
     preemptions: int
     scheduled_tokens: int  # of all its forward passes, recomputation included
     admitted_s: float | None

@@ -115,10 +115,10 @@ def _headline(records: Records, summary: dict[str, Any]) -> tuple[str, str]:
 
 def _finished(records: Records) -> str:
     found = records.totals.requests
-    stored, held = found.completed["stored_tokens"], found.completed["reserved_cells"]
+    written, held = found.completed["written_cells"], found.completed["reserved_cells"]
     done = found.statuses["completed"]
     who = f"{done:,} completed requests" if done > 1 else "only completed request"
-    return f"the {who} held {count(held)} cells at the end and had written {count(stored)} of them"
+    return f"the {who} held {count(held)} cells at the end and had written {count(written)} of them"
 
 
 def _why_nothing(requests: dict[str, Any]) -> str:

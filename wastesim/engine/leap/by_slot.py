@@ -214,6 +214,7 @@ class SlotServer(LeapServer):
             "generated_tokens": outputs,
             "stored_tokens": stored,
             "reserved_cells": nothing + self._cells,
+            "written_cells": stored,
             "preemptions": nothing,
             "scheduled_tokens": stored,
             "admitted_s": np.array(admitted_s),

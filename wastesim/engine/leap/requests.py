@@ -33,6 +33,7 @@ def unfinished(job: Job, tick: int, reason: str, cells: Callable[[Job, int], int
         generated_tokens=generated,
         stored_tokens=stored,
         reserved_cells=held,
+        written_cells=stored,
         preemptions=job.preemptions,
         scheduled_tokens=job.scheduled + stored,
         admitted_s=job.admitted_s if admitted else None,
@@ -103,6 +104,7 @@ class Requests:
                 "status": np.full(len(outputs), "completed", dtype=object),
                 "reason": np.full(len(outputs), "", dtype=object),
                 "generated_tokens": outputs,
+                "written_cells": final,
                 "scheduled_tokens": columns["scheduled_tokens"] + final,
                 "finished_s": finished_s,
             }

@@ -24,7 +24,7 @@ def reservations(records: Records, summary: dict[str, Any]) -> Picture | None:
     held = (rows["status"] == "completed") & (rows["reserved_cells"] > 0)
     if not held.any():
         return None
-    parts = np.sort(rows["stored_tokens"][held] / rows["reserved_cells"][held])[::-1]
+    parts = np.sort(rows["written_cells"][held] / rows["reserved_cells"][held])[::-1]
     median = float(np.median(parts))
     return Picture(
         "reservations",
