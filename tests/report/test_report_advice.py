@@ -46,6 +46,25 @@ def test_rejected_counts_those_already_rejected() -> None:
     assert {o.rejected for o in found.options if o.kind != "paged"} == {0.5}
 
 
+def test_what_no_pool_can_hold_is_rejected_now_and_served_by_what_can(toy: Any) -> None:
+    """Of 90 cells no slot of 100 can be made, but there are six blocks of 16.
+
+    The longest of the seven, 63 tokens, stores 62: a slot of 64 holds everybody.
+    """
+    records = toy([(0, p, o) for p, o in LENGTHS], cells=90, max_model_len=100).records
+    found = advice(records)
+    assert (found.now.fit, found.now.rejected, found.now.written) == (0, 1.0, None)
+    (shorter,), (blocks,), (narrower,) = (
+        by_kind(found, kind) for kind in ("shorter", "paged", "dtype")
+    )
+    assert (shorter.change, shorter.fit, shorter.rejected) == ("max_model_len 64", 1, 0.0)
+    assert blocks.rejected == 0.0
+    assert (narrower.fit, narrower.rejected) == (1, 0.0)  # 180 cells hold what 90 do not
+    said = first_change(found, summarize(records))
+    assert "(now 0)" in said
+    assert "serves 100.0 % of these requests that are rejected now" in said
+
+
 #: Beside those of the example one of 120 tokens, 20 more than the limit, and a prompt of 100.
 TOO_LONG = (*LENGTHS, (30, 90), (100, 5))
 
@@ -76,7 +95,7 @@ def test_the_runs_own_scheduler_counts_for_the_run_and_what_keeps_it() -> None:
 def test_a_grown_run_is_compared_with_an_oracle_that_rejects() -> None:
     records = run(TOO_LONG, facts=edited(policy="realloc", scheduler="vllm"))
     found = advice(records)
-    assert found.now.rejected == 1 / 9
+    assert found.now.rejected == 2 / 9  # as the example's rows say
     (oracle,) = by_kind(found, "exact")
     assert oracle.rejected == 2 / 9
     assert oracle.fit == exact(asked(records).at_most(100), 350).fit

@@ -4,7 +4,8 @@ Every line is a closed form (see `closed_forms`) or, where throughput is given, 
 (see `roofline`) with as many requests running as fit.  None of them is a simulation.
 
 Requests beyond `max_model_len` are served as the policy in question would serve them: its scheduler
-rejects them or cuts them at the limit, unless `workload.too_long` says which.
+rejects them or cuts them at the limit, unless `workload.too_long` says which.  Those that even an
+empty pool cannot hold are rejected under any.
 """
 
 from __future__ import annotations
@@ -84,13 +85,13 @@ class Advice:
 def advise(
     records: Records, element_bytes: int | None, too_long: TooLong | None = None
 ) -> Advice | None:
-    """What to change; None when no request asked for anything that fits.
+    """What to change; None when everybody asked for more than `max_model_len`.
 
     `element_bytes` is the width of `kv_cache_dtype`, None when it is not known; `too_long` is what
     `workload.too_long` states.
     """
     adviser = _Adviser(records, asked(records), too_long, roofline(records))
-    if not len(adviser.served.lengths.output):
+    if not len(adviser.let_in().output):
         return None
     now = adviser.now()
     options = [
@@ -113,8 +114,8 @@ class _Adviser:
 
     @cached_property
     def served(self) -> Served:
-        """What the run's own scheduler serves."""
-        return self._served_by(self.records.facts.scheduler)
+        """What the run's own policy and scheduler serve."""
+        return self._as_now(self.records.facts.capacity_cells)
 
     def now(self) -> Option:
         """As it ran: slots by formula, any other policy by what its requests held per tick."""
@@ -122,19 +123,24 @@ class _Adviser:
         change = f"as it is: {facts.policy}, max_model_len {facts.max_model_len:,}"
         if facts.policy == "contiguous":
             found = slots(self.served.lengths, facts.capacity_cells, facts.max_model_len)
-        else:
-            found = self._as_it_ran()
-        return self._option("now", change, found)
+            return self._option("now", change, found)
+        option, requests = (
+            self._option("now", change, self._as_it_ran()),
+            self.records.totals.requests,
+        )
+        share = requests.statuses["rejected"] / max(1, requests.submitted)
+        return option._replace(rejected=share)  # by claims, which may be more than is written
 
     def shorter(self) -> Iterator[Option]:
         """`max_model_len` at quantiles of P + O; only where slots depend on it."""
-        facts, total = self.records.facts, self.served.lengths.total
-        limits = [np.quantile(total, q, method="higher") / GRAIN for q in QUANTILES]
+        facts = self.records.facts
+        limits = [np.quantile(self.let_in().total, q, method="higher") / GRAIN for q in QUANTILES]
         for limit in dict.fromkeys(math.ceil(x) * GRAIN for x in limits):
             if facts.policy == "contiguous" and limit < facts.max_model_len:
-                served = self._served_by(facts.scheduler, limit)
+                served = self._in_slots(limit, facts.capacity_cells)
                 found = slots(served.lengths, facts.capacity_cells, limit)
-                yield self._option("shorter", f"max_model_len {limit:,}", found, served=served)
+                if found.fit:
+                    yield self._option("shorter", f"max_model_len {limit:,}", found, served=served)
 
     def narrower(self, now: Option, element_bytes: int | None) -> Iterator[Option]:
         """C' = C x bytes / narrower bytes; what is reserved and written per request stays."""
@@ -142,13 +148,15 @@ class _Adviser:
         for name, width in NARROWER:
             if element_bytes is None or width >= element_bytes or now.fit is None:
                 continue
+            cells = facts.capacity_cells * element_bytes // width
+            served = self._as_now(cells)
             if facts.policy == "contiguous":
-                fit = facts.capacity_cells * element_bytes // width // facts.max_model_len
+                found = slots(served.lengths, cells, facts.max_model_len)
             else:
-                fit = now.fit * element_bytes // width
-            found = Estimate(fit, now.written)
-            share = width / element_bytes
-            yield self._option("dtype", f"kv_cache_dtype {name}", found, share=share)
+                found = Estimate(now.fit * element_bytes // width, now.written)
+            if found.fit:
+                change, share = f"kv_cache_dtype {name}", width / element_bytes
+                yield self._option("dtype", change, found, served=served, share=share)
 
     def more_seqs(self, now: Option) -> Iterator[Option]:
         """Where memory holds more than the server lets run."""
@@ -159,7 +167,8 @@ class _Adviser:
     def other_policies(self, now: Option) -> Iterator[Option]:
         """Exact-length and paged allocation, where they hold more than now."""
         cells = self.records.facts.capacity_cells
-        known, grown = self._served_by(self._reserving()), self._served_by("vllm")
+        known = self._served_by(self._reserving())
+        grown = self._served_by("vllm", unit_cells=BLOCK_SIZE)
         oracle, blocks = exact(known.lengths, cells), paged(grown.lengths, cells, BLOCK_SIZE)
         for kind, change, found, served in (
             ("exact", EXACT, oracle, known),
@@ -175,11 +184,40 @@ class _Adviser:
         grows = preset is None or preset.grows
         return "orca" if grows and facts.scheduler == "vllm" else facts.scheduler
 
-    def _served_by(self, scheduler: str, max_model_len: int | None = None) -> Served:
-        limit = max_model_len or self.records.facts.max_model_len
+    def let_in(self, max_model_len: int | None = None, scheduler: str | None = None) -> Lengths:
+        """Whom a limit and a scheduler let in, the run's if not given, were memory no matter."""
+        facts = self.records.facts
+        rule = too_long_rule(self.too_long, scheduler or facts.scheduler)
+        return self.asked.served(max_model_len or facts.max_model_len, rule)
+
+    def _as_now(self, cells: int) -> Served:
+        """By the run's own policy, had it a pool of so many cells."""
+        facts = self.records.facts
+        if facts.policy == "contiguous":
+            return self._in_slots(facts.max_model_len, cells)
+        return self._served_by(facts.scheduler, cells=cells)
+
+    def _in_slots(self, slot_cells: int, cells: int) -> Served:
+        """By slots of so many cells, which are `max_model_len` too: nobody if there is none."""
+        if slot_cells <= cells:
+            return self._served_by(self.records.facts.scheduler, slot_cells, cells=cells)
+        return Served(Lengths(self.asked.prompt[:0], self.asked.output[:0]), 1.0, 0.0)
+
+    def _served_by(
+        self,
+        scheduler: str,
+        max_model_len: int | None = None,
+        *,
+        cells: int | None = None,
+        unit_cells: int = 1,
+    ) -> Served:
+        """By a pool of so many cells (the run's), handed out in units."""
+        facts = self.records.facts
+        limit, cells = max_model_len or facts.max_model_len, cells or facts.capacity_cells
         every = max(1, len(self.asked.output))
-        served = self.asked.served(limit, too_long_rule(self.too_long, scheduler))
-        cut = len(served.output) - len(self.asked.at_most(limit).output)
+        served = self.let_in(limit, scheduler).fitting(cells, unit_cells)
+        uncut = self.asked.at_most(limit).fitting(cells, unit_cells)
+        cut = len(served.output) - len(uncut.output)
         return Served(served, (every - len(served.output)) / every, cut / every)
 
     def _as_it_ran(self) -> Estimate:

@@ -36,6 +36,12 @@ class Lengths(NamedTuple):
         kept = self.total <= max_model_len
         return Lengths(self.prompt[kept], self.output[kept])
 
+    def fitting(self, cells: int, unit_cells: int = 1) -> Lengths:
+        """Those whose P + O - 1 stored tokens an empty pool of so many whole units can hold."""
+        units = -(-(self.total - 1) // unit_cells)
+        kept = units <= cells // unit_cells
+        return Lengths(self.prompt[kept], self.output[kept])
+
     def cut_at(self, max_model_len: int) -> Lengths:
         """Those that a server of vLLM's rules serves, their outputs cut: P < L, O <= L - P."""
         kept = self.prompt < max_model_len

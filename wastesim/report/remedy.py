@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from wastesim.report.advice import Advice, Option
-from wastesim.report.text import DASH, count, number, percent
+from wastesim.report.text import DASH, count, number, percent, plural
 
 #: More than this share of requests is never given up without being asked.
 TOLERABLE_REJECTED = 0.05
@@ -75,7 +75,7 @@ def _gain(advice: Advice, best: Option) -> str:
     return (
         f"Change first: {best.change}. By estimate {percent(best.written)} of what is reserved is"
         f" then written at an average step (now {percent(now.written)}), and memory holds"
-        f" {count(best.fit)} requests at once (now {count(now.fit)}){limited}."
+        f" {plural(best.fit or 0, 'request')} at once (now {count(now.fit)}){limited}."
     )
 
 
@@ -84,13 +84,17 @@ def _within_policy(advice: Advice, best: Option) -> str:
     few = [
         option
         for option in advice.options
-        if option.kind == "shorter" and option.rejected <= advice.now.rejected + TOLERABLE_REJECTED
+        if option.kind == "shorter"
+        and option.rejected <= advice.now.rejected + TOLERABLE_REJECTED
+        and (option.fit or 0) > (advice.now.fit or 0)
     ]
     chosen = max(few, key=lambda option: option.fit or 0, default=None)
     if chosen is None or chosen is best:
         return ""
-    rejected = chosen.rejected - advice.now.rejected
-    cost = f"rejects {percent(rejected)} of these requests" if rejected else "rejects none of them"
+    more = chosen.rejected - advice.now.rejected
+    cost = f"rejects {percent(more)} of these requests" if more > 0 else "rejects none of them"
+    if more < 0:
+        cost = f"serves {percent(-more)} of these requests that are rejected now"
     return f"Within this policy, {chosen.change} holds {count(chosen.fit)} at once and {cost}."
 
 
