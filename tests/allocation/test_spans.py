@@ -7,7 +7,7 @@ import pytest
 from wastesim.address import Placement, Span
 from wastesim.allocation import Ask
 from wastesim.allocation.buddy import Buddy
-from wastesim.allocation.claims import Declared, Doubling, Hinted
+from wastesim.allocation.claims import Declared, Doubling, Hinted, WholeContext
 from wastesim.allocation.freelist import FreeSpans, best_fit, first_fit
 from wastesim.allocation.protocol import Growth, Holding
 from wastesim.allocation.spans import OneSpan
@@ -94,9 +94,19 @@ def test_spare_cells_may_be_anywhere() -> None:
 
 
 def test_the_ceiling_knows_that_lengths_decide() -> None:
-    assert doubling().ceiling().reason == (
-        "memory: 100 cells in spans of 1 or more; lengths decide how many fit"
-    )
+    reason = "memory: 100 cells in spans of 16 or more; lengths decide how many fit"
+    assert doubling().ceiling() == (6, reason)
+    declared = OneSpan("first_fit", Declared(L), FreeSpans(100, first_fit))
+    assert declared.ceiling().requests == 50  # a token of each, prompt and output
+
+
+@pytest.mark.parametrize(("limit", "most", "span"), [(40, 3, 40), (33, 3, 33)])
+def test_where_all_claim_the_same_the_ceiling_is_known(limit: int, most: int, span: int) -> None:
+    whole = OneSpan("whole", WholeContext(limit), FreeSpans(130, first_fit))
+    assert whole.ceiling() == (most, f"memory: 130 cells hold {most} spans of {span}")
+    buddy = Buddy(130, 16, 64)
+    rounded = OneSpan("orca_max", WholeContext(limit), buddy, buddy.round_up)
+    assert rounded.ceiling() == (2, "memory: 130 cells hold 2 spans of 64")
 
 
 def test_misuse_is_told_with_the_request() -> None:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from wastesim.address import Placement, Span, first_overlap
 from wastesim.allocation.base import PolicyBase
-from wastesim.allocation.claims import Claim
+from wastesim.allocation.claims import Claim, WholeContext
 from wastesim.allocation.protocol import Ask, Ceiling, Fragmentation, Growth, Holding
 from wastesim.errors import AllocationError
 from wastesim.units import format_count
@@ -37,6 +37,10 @@ class Space(Protocol):
 
     def spans(self) -> list[Span]:
         """Free spans in address order."""
+
+
+#: Nobody asks for less.
+_LEAST = Ask(0, 1, 1, 1, 1)
 
 
 class OneSpan(PolicyBase):
@@ -113,13 +117,14 @@ class OneSpan(PolicyBase):
             )
 
     def ceiling(self) -> Ceiling:
-        """Requests of the smallest span; how many fit depends on their lengths."""
-        smallest = self._round_up(1)
-        cells = format_count(self.capacity_cells)
-        reason = (
-            f"memory: {cells} cells in spans of {smallest} or more; lengths decide how many fit"
-        )
-        return Ceiling(self.capacity_cells // smallest, reason)
+        """Requests of the smallest span; where not all claims are alike, lengths decide."""
+        smallest = self._round_up(self._claim.of(_LEAST, 1))
+        most = self.capacity_cells // smallest
+        cells, span = format_count(self.capacity_cells), format_count(smallest)
+        if isinstance(self._claim, WholeContext):
+            return Ceiling(most, f"memory: {cells} cells hold {format_count(most)} spans of {span}")
+        reason = f"memory: {cells} cells in spans of {span} or more; lengths decide how many fit"
+        return Ceiling(most, reason)
 
     def fragmentation(self) -> Fragmentation | None:
         """A request needs one piece."""
