@@ -90,8 +90,9 @@ def _cut_short(records: Records) -> str:
         return ""
     unfinished = records.totals.requests.statuses["unfinished"]
     why = records.facts.stopped_because or "stopped early"
+    what = "came to a standstill" if why.startswith("nothing runs") else "was interrupted"
     return (
-        f"This run was interrupted ({why}): {plural(unfinished, 'request')} did not finish,"
+        f"This run {what} ({why}): {plural(unfinished, 'request')} did not finish,"
         " and every number is of what ran."
     )
 
