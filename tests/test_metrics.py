@@ -54,6 +54,17 @@ def test_what_windows_let_go_is_neither_written_nor_held(toy, groups, written, h
     assert result.summary["memory"]["written_over_reserved"]["at_finish"] == written / held
 
 
+def test_who_was_cancelled_held_memory_too(toy) -> None:
+    """Both clients leave after a second, when their prompts are stored in slots of 8 cells."""
+    rows = [(0, 2, 5), (0, 3, 2)]
+    result = toy(rows, cells=20, max_model_len=8, clients={"timeout_s": 1})
+    ended = result.records.requests
+    assert ended["status"].tolist() == ["cancelled", "cancelled"]
+    held, written = ended["reserved_cells"].sum(), ended["written_cells"].sum()
+    assert (held, written) == (16, 2 + 3)
+    assert result.summary["memory"]["written_over_reserved"]["at_finish"] == 5 / 16
+
+
 def test_exact_anchors(summary) -> None:
     """sum o (p + (o - 1)/2) = 9 + 4 + 7 + 3 = 23; sum o = 8; sum (p + o - 1) = 14."""
     assert summary["memory"]["exact_anchor"] == {"step": 23 / (8 * 8), "at_finish": 14 / (4 * 8)}

@@ -61,11 +61,11 @@ def memory(records: Records) -> dict[str, Any]:
 
 def written_over_reserved(records: Records) -> dict[str, float | None]:
     """`.time`, `.step`, `.at_finish`: see "Ratios" in docs/metrics.md."""
-    ticks, done = records.totals.ticks, records.totals.requests.completed
+    ticks, ended = records.totals.ticks, records.totals.requests.ended
     return {
         "time": _ratio(ticks.integrals["written"], ticks.integrals["reserved"]),
         "step": _ratio(ticks.sums["written"], sum(ticks.sums[name] for name in RESERVED)),
-        "at_finish": _ratio(done["written_cells"], done["reserved_cells"]),
+        "at_finish": _ratio(ended["written_cells"], ended["reserved_cells"]),
     }
 
 

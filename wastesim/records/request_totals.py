@@ -17,8 +17,11 @@ OUTSIDE = "outside"
 LATENCIES = ("ttft_s", "tpot_s", "e2el_s")
 _TIMES = ("arrival_s", "first_token_s", "finished_s")
 #: Added up over completed requests.
-SUMMED = ("prompt_tokens", "output_tokens", "generated_tokens", "stored_tokens", "reserved_cells",
-          "written_cells", "scheduled_tokens")  # fmt: skip
+SUMMED = (
+    "prompt_tokens", "output_tokens", "generated_tokens", "stored_tokens", "scheduled_tokens",
+)  # fmt: skip
+#: Added up over those that ended, of their own accord or their clients'.
+CELLS = ("reserved_cells", "written_cells")
 
 
 class Values(Protocol):
@@ -68,6 +71,7 @@ class RequestTotals:
     preemptions_most: int = 0
     generated_tokens: int = 0  # whatever became of the request
     completed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMMED, 0))
+    ended: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CELLS, 0))
     twice_written: int = 0  # o (2 p + o - 1), over completed requests
     first_arrival_s: float = np.inf
     last_arrival_s: float = -np.inf
@@ -89,6 +93,9 @@ class RequestTotals:
         self.last_arrival_s = max(self.last_arrival_s, float(rows["arrival_s"].max()))
         self._add_statuses(rows)
         done = rows["status"] == "completed"
+        ended = done | (rows["status"] == "cancelled")
+        for name in CELLS:
+            self.ended[name] += exact_sum(rows[name][ended])
         self._add_completed({name: rows[name][done] for name in ("status", *SUMMED, *_TIMES)})
         if window is not None:
             self._add_events(rows, *window)

@@ -116,9 +116,11 @@ def _headline(records: Records, summary: dict[str, Any]) -> tuple[str, str]:
 
 def _finished(records: Records) -> str:
     found = records.totals.requests
-    written, held = found.completed["written_cells"], found.completed["reserved_cells"]
-    done = found.statuses["completed"]
+    written, held = found.ended["written_cells"], found.ended["reserved_cells"]
+    done, gone = found.statuses["completed"], found.statuses["cancelled"]
     who = f"{done:,} completed requests" if done > 1 else "only completed request"
+    if gone:
+        who = f"{done:,} completed and {plural(gone, 'cancelled request')}"
     return f"the {who} held {count(held)} cells at the end and had written {count(written)} of them"
 
 

@@ -68,7 +68,8 @@ def _ratio_lines() -> tuple[Definition, ...]:
             f"{base}.at_finish",
             "written / reserved, at the end",
             percent,
-            "tokens stored when requests ended / cells they held then, over completed requests",
+            "cells written when requests ended / cells they held then, over completed and cancelled"
+            " requests",
         ),
         Definition(
             f"{base}.step",

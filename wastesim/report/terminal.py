@@ -55,7 +55,7 @@ def _rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("written / reserved, mean over steps", percent(written["step"])),
         ("written / whole pool, mean over time", _share(summary, "written")),
         ("running at once: mean, peak, ceiling", _concurrency(running)),
-        ("requests: completed, rejected, unfinished", _requests(done)),
+        _requests(done),
         ("time to first token: median, p99", _latency(latency["ttft_s"])),
         ("time per output token: median, p99", _latency(latency["tpot_s"])),
         ("output", rate(rate_s, "tokens")),
@@ -71,8 +71,12 @@ def _concurrency(found: dict[str, Any]) -> str:
     return f"{mean}, {count(found['peak'])}, {count(found['ceiling'])}"
 
 
-def _requests(found: dict[str, Any]) -> str:
-    return ", ".join(count(found[name]) for name in ("completed", "rejected", "unfinished"))
+def _requests(found: dict[str, Any]) -> tuple[str, str]:
+    """Who was cancelled is told where anybody was."""
+    names = ["completed", "rejected", "unfinished"]
+    if found["cancelled"]:
+        names.insert(2, "cancelled")
+    return f"requests: {', '.join(names)}", ", ".join(count(found[name]) for name in names)
 
 
 def _latency(found: dict[str, float | None]) -> str:

@@ -19,9 +19,10 @@ WIDE_BARS, NARROW_BARS = 400, 160
 
 
 def reservations(records: Records, summary: dict[str, Any]) -> Picture | None:
-    """The picture, or None when no completed request held memory."""
+    """The picture, or None when nobody held memory at the end."""
     rows = records.requests
-    held = (rows["status"] == "completed") & (rows["reserved_cells"] > 0)
+    ended = (rows["status"] == "completed") | (rows["status"] == "cancelled")
+    held = ended & (rows["reserved_cells"] > 0)
     if not held.any():
         return None
     parts = np.sort(rows["written_cells"][held] / rows["reserved_cells"][held])[::-1]
@@ -39,8 +40,8 @@ def reservations(records: Records, summary: dict[str, Any]) -> Picture | None:
 def _caption(parts: Array) -> str:
     full = int((parts > 0.9).sum())
     return (
-        f"Each of the {plural(len(parts), 'completed request')} is one column, sorted by the part"
-        f" of its reservation that it had written when it ended; {count(full)} wrote over 90 %."
+        f"Each of the {plural(len(parts), 'request')} that held memory when it ended is one column,"
+        f" sorted by the part of it that it had written; {count(full)} wrote over 90 %."
     )
 
 
