@@ -12,7 +12,7 @@ import pytest
 from wastesim.metrics import summarize
 from wastesim.records import Records
 from wastesim.report.comparison import write_comparison
-from wastesim.report.comparison_answer import headline
+from wastesim.report.comparison_answer import headline, speed
 from wastesim.report.comparison_causes import cause
 from wastesim.report.comparison_parts import Part, columns
 from wastesim.report.figures.comparison_blocks import points
@@ -49,6 +49,35 @@ def test_the_page_begins_with_its_answer_and_has_one_table(tmp_path: Path) -> No
     assert html.count("<tr><td><a href=") == 2
     assert "wastesim run p.yaml" in html
     assert "server.policy: x" in html
+
+
+def tied(waiting: int, kept: float = 0.5) -> list[Part]:
+    """Three that fill the pool alike, of which the last reserves least, and one that does not."""
+    parts = [changed(name, written=0.4) for name in "abc"] + [changed("d", written=0.1)]
+    for each in parts:
+        each.summary["concurrency"]["waiting_peak"] = waiting
+        each.summary["memory"]["written_over_reserved"]["step"] = 0.5
+        each.summary["throughput"]["output_tokens_per_s"] = 100.0
+    parts[2].summary["memory"]["written_over_reserved"]["step"] = kept
+    parts[3].summary["throughput"]["output_tokens_per_s"] = 50.0
+    return parts
+
+
+def test_those_that_are_equal_are_told_together() -> None:
+    """Nobody wins because it was named first."""
+    parts = tied(waiting=3, kept=0.9)
+    said = headline(parts).replace("\u00a0", " ")
+    assert said.startswith("a, b and c fill 40.0 % of the KV pool with written tokens and d 10.0 %")
+    assert said.endswith("Of what c reserves 90.0 % is written, of a's 50.0 %.")
+    assert speed(parts).startswith("a, b and c make 100 output tokens/s, 2.00 times as many as d")
+    more = [*parts, changed("e", written=0.4)]
+    assert headline(more).startswith("4 of 5 variants fill 40.0")
+
+
+def test_a_load_that_tells_nobody_apart_is_told() -> None:
+    assert headline(tied(waiting=0)).endswith("Nobody waited with them: more load would tell them"
+                                              " apart.")  # fmt: skip
+    assert "Nobody waited" not in headline(tied(waiting=1))
 
 
 def test_the_page_fetches_nothing(tmp_path: Path) -> None:

@@ -11,6 +11,10 @@ from wastesim.report.text import percent, plural
 SAME_POOL = 0.01
 #: Variants whose written shares of the pool are this close differ in what they reserve at most.
 SAME_FILL = 0.005
+#: Rates of output within this ratio are the same.
+SAME_SPEED = 1.005
+#: So many variants are told by name.
+FEW = 3
 
 
 def headline(parts: Sequence[Part]) -> str:
@@ -21,15 +25,43 @@ def headline(parts: Sequence[Part]) -> str:
     cells = [part.records.facts.capacity_cells for part in told]
     if max(cells) - min(cells) > SAME_POOL * max(cells):
         return _pools(told)
-    best, worst = max(told, key=_written), min(told, key=_written)
-    if _written(best) - _written(worst) < SAME_FILL:
+    most, worst = max(map(_written, told)), min(told, key=_written)
+    if most - _written(worst) < SAME_FILL:
         return _reserved(told)
-    most, least = f"{_running(best)} run at once", f" instead of {_running(worst)}"
+    best = [part for part in told if most - _written(part) < SAME_FILL]
+    first = max(best, key=_kept)
+    who = _who([part.name for part in best], len(told), "fill")
+    here, there = f"{_running(first)} run at once", f" instead of {_running(worst)}"
     return (
-        f"{best.name} fills {percent(_written(best))} of the KV pool with written tokens and"
-        f" {worst.name} {percent(_written(worst))}: on the same requests"
-        f" {most}{'' if _running(best) == _running(worst) else least}."
+        f"{who} {percent(most)} of the KV pool with written tokens and {worst.name}"
+        f" {percent(_written(worst))}: on the same requests"
+        f" {here}{'' if _running(first) == _running(worst) else there}.{_alike(best)}"
     )
+
+
+def _who(names: Sequence[str], variants: int, verb: str) -> str:
+    """`a fills`, `a and b fill`, `9 of 12 variants fill`."""
+    if len(names) == 1:
+        return f"{names[0]} {verb}s"
+    if len(names) <= FEW:
+        return f"{', '.join(names[:-1])} and {names[-1]} {verb}"
+    return f"{len(names)} of {variants} variants {verb}"
+
+
+def _alike(best: Sequence[Part]) -> str:
+    """What tells apart those that fill the pool alike, if there are some."""
+    if len(best) == 1:
+        return ""
+    least, most = max(best, key=_kept), min(best, key=_kept)
+    said = (
+        f" Of what {least.name} reserves {percent(_kept(least))} is written, of {most.name}'s"
+        f" {percent(_kept(most))}."
+        if _kept(least) > _kept(most)
+        else ""
+    )
+    if not any(part.summary["concurrency"]["waiting_peak"] for part in best):
+        said += " Nobody waited with them: more load would tell them apart."
+    return said
 
 
 def _pools(parts: Sequence[Part]) -> str:
@@ -58,11 +90,12 @@ def speed(parts: Sequence[Part]) -> str:
     if len(rates) < 2:
         return ""
     fast, slow = max(rates, key=rates.__getitem__), min(rates, key=rates.__getitem__)
-    if rates[fast] < 1.005 * rates[slow]:
+    if rates[fast] < SAME_SPEED * rates[slow]:
         return f"All make the same output, {rates[fast]:,.0f} tokens/s."
+    fastest = [name for name in rates if rates[name] * SAME_SPEED > rates[fast]]
     return (
-        f"{fast} makes {rates[fast]:,.0f} output tokens/s, {rates[fast] / rates[slow]:.2f} times as"
-        f" many as {slow} ({rates[slow]:,.0f})."
+        f"{_who(fastest, len(rates), 'make')} {rates[fast]:,.0f} output tokens/s,"
+        f" {rates[fast] / rates[slow]:.2f} times as many as {slow} ({rates[slow]:,.0f})."
     )
 
 
