@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any, get_args
 
@@ -86,6 +87,24 @@ def test_a_granule_larger_than_the_pool_leaves_nothing_to_hand_out() -> None:
 )
 def test_cells_of_a_unit(config: Policy | ForeignPolicy, cells: int) -> None:
     assert block_cells(config, POOL) == cells
+
+
+@pytest.mark.parametrize(
+    ("config", "cells", "said"),
+    [
+        (policy("oracle", "best_fit"), 2**40 + 1, "1,099,511,627,776 cells"),
+        (PRESETS["contiguous"], 10**10, "50,000,000 slots"),
+        (policy("max_model_len", "divided", n_parallel=10**8), 10**10, "50,000,000 slots"),
+        (PRESETS["paged"], 10**9, "50,000,000 blocks"),
+        (PRESETS["orca_max"], 10**11, "50,000,000 chunks"),
+    ],
+    ids=str,
+)
+def test_a_pool_of_more_pieces_than_can_be_listed_is_refused(
+    config: Policy, cells: int, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"must have at most {said} .*larger pieces"):
+        build_policy(config, replace(POOL, capacity_cells=cells))
 
 
 def test_a_page_smaller_than_a_cell_is_refused_with_both_sizes() -> None:

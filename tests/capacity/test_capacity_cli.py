@@ -205,6 +205,8 @@ def test_the_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["--model", "none.gguf", "--gpu", "h100-sxm"], "does not exist"),
         ([*CHAPTER, "--gpu-memory", "80"], "'--gpu-memory' must be a size with one of the units"),
         ([*CHAPTER, "--gpu-memory", "80 G"], "'G' alone is unclear"),
+        ([*CHAPTER, "--gpu-memory", "1e300 B"], "'--gpu-memory' must be <= 1,000,000,000,000,0"),
+        ([*CHAPTER, "--context", "1e300"], "'--context' must be <= 2,147,483,647 (got '1e300')"),
         ([*CHAPTER, "--engine", "vlm"], "'engine' must be one of vllm"),
         ([*CHAPTER, "--kv-cache-dtype", "int3"], "'--kv-cache-dtype' must be one of float32"),
         ([*CHAPTER, "--gpu-memory-utilization", "1.5"], "must be above 0 and <= 1 (got 1.5)"),

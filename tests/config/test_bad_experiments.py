@@ -131,6 +131,18 @@ BOUNDS = [
     Bad(SEQS, "gpu_memory_utilization: .inf", "11:3: 'server.gpu_memory_utilization' must be <= 1"
         " (got inf)"),
     Bad(SEQS, "overhead: -2 GiB", "11:3: 'server.overhead' must be >= 0 (got '-2 GiB')"),
+    Bad(SEQS, "kv_cache_memory_bytes: 1e30 B", "11:3: 'server.kv_cache_memory_bytes' must be <="
+        " 1,000,000,000,000,000,000 (got '1e30 B')"),
+    Bad(SEQS, "num_gpu_blocks_override: 1e30", "11:3: 'server.num_gpu_blocks_override' must be <="
+        " 1,000,000,000,000 (got 1e+30)"),
+    Bad(SEQS, "max_num_seqs: 1e30", "11:3: 'server.max_num_seqs' must be <= 1,000,000,000,000"
+        " (got 1e+30)"),
+    Bad("max_model_len: 2048", "max_model_len: 2147483648", "10:3: 'server.max_model_len' must be"
+        " <= 2,147,483,647 (got 2147483648)"),
+    Bad("num_requests: 20", "num_requests: 1e30", "7:3: 'workload.num_requests' must be <="
+        " 1,000,000,000,000 (got 1e+30)"),
+    gpu("80 GiB", "1e30 B", "4:7: 'gpu.memory' must be <= 1,000,000,000,000,000,000"
+        " (got '1e30 B')"),
     Bad("seed: 0", "seed: -1", "2:1: 'seed' must be >= 0 (got -1)"),
     Bad("num_requests: 20", "num_requests: 0", "7:3: 'workload.num_requests' must be >= 1 (got 0)"),
     Bad("request_rate: 40", "request_rate: 0", "8:3: 'workload.request_rate' must be > 0 (got 0)"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from wastesim.decode.pages import PAGE, PagedMemory, distinct_pages
+from wastesim.errors import ConfigError
 
 pytestmark = pytest.mark.skipif(
     PagedMemory(1).resident_bytes() is None, reason="this system has no smaps"
@@ -56,6 +57,11 @@ def test_clearing_an_untouched_range_touches_nothing():
     memory.clear(10, 3 * PAGE + 5)
     memory.clear(10, 20)
     assert memory.resident_bytes() == 0
+
+
+def test_more_than_there_are_addresses_for_is_refused():
+    with pytest.raises(ConfigError, match=r"reserve addresses for .* TiB: set 'decode.engine'"):
+        PagedMemory(10**18)
 
 
 def test_distinct_pages_counts_a_shared_page_once():

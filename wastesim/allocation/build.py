@@ -17,6 +17,9 @@ from wastesim.config.policy import ForeignPolicy
 from wastesim.config.policy import Policy as PolicyConfig
 from wastesim.errors import ConfigError
 
+#: Cells beyond which sums over a run leave 64 bits, and pieces that a list of them can name.
+MOST_CELLS, MOST_PIECES = 2**40, 5 * 10**7
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -32,12 +35,15 @@ class Pool:
 
 
 def build_policy(config: PolicyConfig | ForeignPolicy, pool: Pool) -> Policy:
-    """The policy; ConfigError when a class cannot be loaded or a page holds no cell."""
+    """The policy; ConfigError when a class cannot be loaded or the pool cannot be cut so."""
+    _check_size(pool.capacity_cells, MOST_CELLS, "cells")
     if isinstance(config, ForeignPolicy):
         return _foreign(config, pool)
     if config.place == "slots":
+        _check_size(pool.capacity_cells // pool.max_model_len, MOST_PIECES, "slots")
         return Slots(config.name, pool.capacity_cells, pool.max_model_len)
     if config.place == "divided":
+        _check_size(config.n_parallel, MOST_PIECES, "slots")
         slot, slots = pool.capacity_cells // config.n_parallel, config.n_parallel
         return Slots(config.name, pool.capacity_cells, slot, slots)
     claim = _claim(config, pool.max_model_len)
@@ -64,12 +70,24 @@ def block_cells(config: PolicyConfig | ForeignPolicy, pool: Pool) -> int:
     return cells
 
 
+def _check_size(number: int, most: int, what: str) -> None:
+    """ConfigError for a pool of so many cells, slots, blocks or chunks that no run can hold it."""
+    if number > most:
+        raise ConfigError(
+            f"the pool of keys and values must have at most {most:,} {what} (got {number:,}):"
+            " lower 'server.kv_cache_memory_bytes', 'server.num_gpu_blocks_override' or the gpu's"
+            " memory, or hand out larger pieces"
+        )
+
+
 def _blocks(config: PolicyConfig, claim: Claim, pool: Pool) -> Blocks:
+    cells = block_cells(config, pool)
+    _check_size(pool.capacity_cells // cells, MOST_PIECES, "blocks")
     return Blocks(
         config.name,
         claim,
         pool.capacity_cells,
-        block_cells(config, pool),
+        cells,
         pool.max_model_len,
         pool.windows,
         pool.max_in_flight_tokens,
@@ -80,8 +98,9 @@ def _buddy(config: PolicyConfig, pool: Pool) -> Buddy:
     """By default a chunk of any claim's size exists: `max_model_len` rounded up."""
     granule = config.granule_tokens
     granules = -(-pool.max_model_len // granule)
-    whole = granule << (granules - 1).bit_length()
-    return Buddy(pool.capacity_cells, granule, config.largest_tokens or whole)
+    whole = config.largest_tokens or granule << (granules - 1).bit_length()
+    _check_size(pool.capacity_cells // max(whole, granule), MOST_PIECES, "chunks")
+    return Buddy(pool.capacity_cells, granule, whole)
 
 
 def _claim(config: PolicyConfig, max_model_len: int) -> Claim:

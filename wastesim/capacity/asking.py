@@ -13,6 +13,7 @@ from wastesim.catalog.gpus import find_gpu
 from wastesim.catalog.models import model_names, resolve_model
 from wastesim.config.dtypes import canonical_dtype
 from wastesim.config.hardware import ModelGeometry
+from wastesim.config.quantities import MOST_BYTES, MOST_TOKENS
 from wastesim.errors import ConfigError
 from wastesim.units import parse_bytes, parse_tokens
 
@@ -84,9 +85,12 @@ def option_bytes(name: str, text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return parse_bytes(text)
+        found = parse_bytes(text)
     except ValueError as error:
         raise ConfigError(f"'{name}' {error} (got '{text}')") from None
+    if found > MOST_BYTES:
+        raise ConfigError(f"'{name}' must be <= {MOST_BYTES:,} B (got '{text}')")
+    return found
 
 
 def option_tokens(name: str, text: str | None) -> int | None:
@@ -99,6 +103,8 @@ def option_tokens(name: str, text: str | None) -> int | None:
         raise ConfigError(f"'{name}' {error} (got '{text}')") from None
     if tokens < 1:
         raise ConfigError(f"'{name}' must be >= 1 (got {tokens})")
+    if tokens > MOST_TOKENS:
+        raise ConfigError(f"'{name}' must be <= {MOST_TOKENS:,} (got '{text}')")
     return tokens
 
 

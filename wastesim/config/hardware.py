@@ -20,7 +20,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from wastesim.config.base import Frozen
 from wastesim.config.dtypes import DType, WeightsDType, canonical_dtype
-from wastesim.config.quantities import Bandwidth, ByteCount, FlopRate, Size, Tokens
+from wastesim.config.quantities import MOST_BYTES, Bandwidth, ByteCount, FlopRate, Size, Tokens
 
 
 def _whole(value: Any) -> Any:
@@ -32,7 +32,8 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-Count = Annotated[int, BeforeValidator(_whole), Field(ge=1)]
+#: Parameters are counted too: some models have more than 10**12.
+Count = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MOST_BYTES)]
 __all__ = ["DType", "Gpu", "KvLayers", "ModelGeometry", "canonical_dtype"]
 
 LayerKind = Literal["full", "window", "chunked", "latent", "state", "shared", "cross"]

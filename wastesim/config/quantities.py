@@ -13,6 +13,11 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from wastesim.units import parse_bandwidth, parse_bytes, parse_flops, parse_seconds, parse_tokens
 
+#: Beyond these nothing is meant seriously, and sums no longer fit in 64 bits.
+MOST_BYTES, MOST_THINGS = 10**18, 10**12
+#: Lengths are kept in 32 bits, as `workload.pairs` has them.
+MOST_TOKENS = 2**31 - 1
+
 
 def _with_unit(parse: Callable[[str], float], example: str) -> BeforeValidator:
     def read(value: Any) -> Any:
@@ -64,7 +69,7 @@ def _unit_out(unit: str) -> PlainSerializer:
 
 
 #: Bytes of a quantity such as `80 GiB`; a bare number is refused.
-Size = Annotated[int, _with_unit(parse_bytes, "80 GiB"), Field(ge=0), _unit_out("B")]
+Size = Annotated[int, _with_unit(parse_bytes, "80 GiB"), Field(ge=0, le=MOST_BYTES), _unit_out("B")]
 #: Bytes per second of `3.3 TB/s`.
 Bandwidth = Annotated[float, _with_unit(parse_bandwidth, "3.3 TB/s"), Field(gt=0), _unit_out("B/s")]
 #: Floating-point operations per second of `1000 TFLOP/s`.
@@ -72,13 +77,13 @@ FlopRate = Annotated[
     float, _with_unit(parse_flops, "312 TFLOP/s"), Field(gt=0), _unit_out("FLOP/s")
 ]
 #: For keys named `..._bytes`: a whole number, or text with a unit.
-ByteCount = Annotated[int, _whole_or(parse_bytes), Field(ge=0)]
+ByteCount = Annotated[int, _whole_or(parse_bytes), Field(ge=0, le=MOST_BYTES)]
 #: For keys named `..._s`: a number of seconds, or text such as `20 ms`.
 Seconds = Annotated[float, _number_or(parse_seconds), Field(ge=0, allow_inf_nan=False)]
 #: A whole number of tokens, at least one; `8Ki` and `8k` are read too.
-Tokens = Annotated[int, _whole_or(parse_tokens), Field(ge=1)]
+Tokens = Annotated[int, _whole_or(parse_tokens), Field(ge=1, le=MOST_TOKENS)]
 #: A number of things, at least one.
-Count = Annotated[int, BeforeValidator(whole), Field(ge=1)]
+Count = Annotated[int, BeforeValidator(whole), Field(ge=1, le=MOST_THINGS)]
 #: Requests per second; `inf` means all at once.
 RequestRate = Annotated[
     float,

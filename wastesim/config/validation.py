@@ -162,10 +162,16 @@ def _must(kind: str, context: Mapping[str, Any], got: Any, otherwise: str) -> st
         if isinstance(got, float) and math.isnan(got):
             return _SIMPLE["finite_number"]
         name, pattern = _BOUNDS[kind]
-        return pattern.format(f"{context[name]:g}")
+        return pattern.format(_bound(context[name]))
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     return otherwise if otherwise.startswith("must") else f"must be valid: {otherwise}"
+
+
+def _bound(value: float) -> str:
+    """A large whole bound is told to its last digit: 2,147,483,647 is not 2.14748e+09."""
+    exact = isinstance(value, int) and value >= 10**6
+    return f"{value:,}" if exact else f"{value:g}"
 
 
 def _rule(path: KeyPath, text: str, got: Any) -> tuple[str, KeyPath]:

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from wastesim.decode.arrays import Bytes, Ints
+from wastesim.errors import ConfigError
+from wastesim.units import format_bytes
 
 PAGE = mmap.PAGESIZE
 _MAP_NORESERVE = 0x4000  # Linux; Python's mmap names it only from 3.13 on
@@ -91,7 +93,13 @@ def _reserve(size: int) -> mmap.mmap:
     if not _LINUX:
         return mmap.mmap(-1, size)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
-    mapping = mmap.mmap(-1, size, flags=flags)
+    try:
+        mapping = mmap.mmap(-1, size, flags=flags)
+    except (OSError, OverflowError):  # untouched pages are free, addresses are not endless
+        raise ConfigError(
+            f"the decode cannot reserve addresses for {format_bytes(size)}: set 'decode.engine' to"
+            " none, or make the pool smaller ('server.kv_cache_memory_bytes')"
+        ) from None
     mapping.madvise(mmap.MADV_NOHUGEPAGE)
     return mapping
 
