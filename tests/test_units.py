@@ -14,6 +14,7 @@ from wastesim.units import (
     GIB,
     format_bytes,
     format_count,
+    format_digits,
     format_percent,
     format_seconds,
     parse_bandwidth,
@@ -188,6 +189,16 @@ def test_counts_shares_and_times_are_printed_for_people() -> None:
     assert format_count(0.5) == "0.50"
     assert format_percent(0.2434) == "24.3 %"
     assert format_seconds(1.25) == "1.25 s"
+    assert format_seconds(12_345) == "12,345 s"
     assert format_seconds(0.0241) == "24.1 ms"
     assert format_seconds(310e-6) == "310 µs"
     assert format_seconds(0) == "0 s"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(100, "100"), (99.97, "100"), (99.4, "99"), (12.34, "12"), (1234.6, "1,235"),
+     (0.0312, "0.031"), (3.1e-7, "3.1e-07")],
+)  # fmt: skip
+def test_two_digits_of_a_large_number_are_no_power_of_ten(value: float, text: str) -> None:
+    assert format_digits(value, 2) == text

@@ -97,6 +97,12 @@ def format_count(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
 
 
+def format_digits(value: float, digits: int) -> str:
+    """So many significant digits, and whole numbers whole: `0.031`, `99`, `1,235`; no `1e+02`."""
+    text = f"{value:.{digits}g}"
+    return f"{value:,.0f}" if "e+" in text else text
+
+
 def format_percent(share: float | None) -> str:
     """`24.3 %`; an undefined share is printed as a dash, never as zero."""
     return "–" if share is None or math.isnan(share) else f"{100 * share:.1f} %"
@@ -108,5 +114,5 @@ def format_seconds(value: float | None) -> str:
         return "–"
     for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if abs(value) >= size:
-            return f"{value / size:.3g} {unit}"
+            return f"{format_digits(value / size, 3)} {unit}"
     return f"{value:.3g} s"

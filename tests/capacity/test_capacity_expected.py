@@ -204,6 +204,8 @@ def test_too_long_is_an_error_where_it_is_stated_and_happens() -> None:
     with pytest.raises(InputError, match=said):
         expected_of("two", lengths, 10_000, 1000, too_long="error")
     assert expected_of("two", lengths, 10_000, 1101, too_long="error").too_long_share == 0
+    with pytest.raises(InputError, match=r"^100 % of two have more than"):
+        expected_of("two", lengths, 10_000, 200, too_long="error")
 
 
 def test_every_request_runs_its_output_and_holds_its_tokens() -> None:

@@ -34,6 +34,7 @@ from wastesim.errors import ConfigError, InputError
 from wastesim.report import closed_forms
 from wastesim.report.lengths import Lengths
 from wastesim.rng import Streams
+from wastesim.units import format_digits
 from wastesim.workload.pairs import BLOCK
 from wastesim.workload.sources import open_lengths
 
@@ -101,7 +102,7 @@ def expected_of(
     longer = 1 - len(lengths.at_most(max_model_len).prompt) / len(lengths.prompt)
     if longer and too_long == "error":
         raise InputError(
-            f"{100 * longer:.2g} % of {name} have more than 'server.max_model_len'"
+            f"{format_digits(100 * longer, 2)} % of {name} have more than 'server.max_model_len'"
             f" {max_model_len:,} tokens; set 'workload.too_long' to reject or truncate, or raise"
             " the limit"
         )
@@ -196,6 +197,6 @@ def _too_long(found: Expected) -> list[str]:
     usual = "rejected where slots are reserved, cut there where requests grow"
     stated = {"reject": "rejected", "truncate": "cut there"}.get(found.too_long or "", usual)
     return [
-        f"  {100 * found.too_long_share:.2g} % are longer than {found.max_model_len:,} tokens:"
-        f" {stated}"
+        f"  {format_digits(100 * found.too_long_share, 2)} % are longer than"
+        f" {found.max_model_len:,} tokens: {stated}"
     ]

@@ -20,6 +20,7 @@ from scipy.optimize import lsq_linear
 from wastesim.engine.clock_steps import MeasuredStep
 from wastesim.engine.cost import CostModel
 from wastesim.errors import InputError
+from wastesim.units import format_digits
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -78,8 +79,7 @@ class Fit:
             if found is None:
                 yield f"  # {name}: not determined by these steps"
             else:
-                interval = "at its bound" if found.plus_minus is None else _interval(found)
-                yield f"  {name}: {found.value:.5g}  # {interval}"
+                yield f"  {name}: {found.value:.5g}  # {_interval(found.plus_minus)}"
 
 
 def fit(
@@ -208,5 +208,7 @@ def _remarks(design: Floats, estimates: Sequence[Estimate | None]) -> list[str]:
     return found
 
 
-def _interval(found: Estimate) -> str:
-    return f"+- {found.plus_minus:.2g} (95 %)"
+def _interval(plus_minus: float | None) -> str:
+    if plus_minus is None:
+        return "at its bound"
+    return f"+- {format_digits(plus_minus, 2)} (95 %)"

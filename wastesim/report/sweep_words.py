@@ -10,6 +10,7 @@ from wastesim.report.definitions import GROUPS, Definition
 from wastesim.report.sweep_parts import Cell, Parts
 from wastesim.report.text import DASH, percent
 from wastesim.statistics import Interval
+from wastesim.units import format_digits
 
 
 class Metric(NamedTuple):
@@ -96,7 +97,7 @@ def _half(found: Interval) -> float:
 
 
 def _spread(half: float) -> str:
-    return f"{half:,.0f}" if half >= 100 else f"{half:.2g}"
+    return format_digits(half, 2)
 
 
 def value(given: Any) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from wastesim.config.arrivals import Arrivals, Constant, Diurnal, OnOff, Ramp, RateShape
+from wastesim.units import format_digits
 from wastesim.workload.arrivals import arrival_times
 from wastesim.workload.pairs import BLOCK, Floats
 from wastesim.workload.traces import Trace
@@ -66,8 +67,9 @@ def _unlike_the_whole(arrival: Floats, number: int) -> list[str]:
     if max(rate / whole, whole / rate) < _UNLIKE:
         return []
     return [
-        f"the first {number:,} rows come at {rate:.3g} per second, all {len(arrival):,} at"
-        f" {whole:.3g}: they do not stand for the trace; choose others with 'from_s'"
+        f"the first {number:,} rows come at {format_digits(rate, 3)} per second, all"
+        f" {len(arrival):,} at {format_digits(whole, 3)}:"
+        " they do not stand for the trace; choose others with 'from_s'"
     ]
 
 

@@ -8,6 +8,7 @@ from wastesim.report.figures.canvas import Picture
 from wastesim.report.figures.sweep_axes import panels
 from wastesim.report.sweep_parts import Parts
 from wastesim.report.sweep_words import Metric, key, value
+from wastesim.units import format_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +87,7 @@ def _square(axes: Axes, i: int, j: int, at: float, share: float) -> None:
 
     axes.add_patch(Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=_blend(share), linewidth=0))
     ink = LIGHT_TEXT if share > 0.5 else DARK_TEXT
-    axes.text(j, i, f"{at:,.3g}" if abs(at) < 1000 else f"{at:,.0f}", ha="center", va="center",
+    axes.text(j, i, format_digits(at, 3), ha="center", va="center",
               color=ink, fontsize=11)  # fmt: skip
 
 
