@@ -56,6 +56,12 @@ def test_slots_of_the_whole_context_and_of_a_divided_one() -> None:
     assert build_policy(PRESETS["divided"], POOL).place(Ask(0, 1, 1), 1) == Holding.of(250, 250)
 
 
+def test_more_slots_than_cells_are_refused() -> None:
+    assert build_policy(policy("max_model_len", "divided", n_parallel=1000), POOL).slots == 1000
+    with pytest.raises(ConfigError, match=r"n_parallel' must be <= 1,000, .* \(got 1,001"):
+        build_policy(policy("max_model_len", "divided", n_parallel=1001), POOL)
+
+
 @pytest.mark.parametrize(("max_model_len", "chunk"), [(2048, 2048), (2049, 4096), (3000, 4096)])
 def test_a_buddy_has_a_chunk_for_the_largest_claim(max_model_len: int, chunk: int) -> None:
     """A limit that is no power of two must not leave every whole context without a chunk."""

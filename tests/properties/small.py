@@ -34,6 +34,13 @@ def policies(draw: st.DrawFn) -> dict[str, Any] | str:
     return pair
 
 
+def least_cells(policy: dict[str, Any] | str) -> int:
+    """Cells of the smallest pool that the policy can be built over."""
+    if isinstance(policy, str):
+        return PRESETS[policy].n_parallel if policy == "divided" else 1
+    return int(policy.get("n_parallel", 1))
+
+
 def grows(policy: dict[str, Any] | str) -> bool:
     """Whether its requests can outgrow what they got."""
     return (PRESETS[policy].claim if isinstance(policy, str) else policy["claim"]) in GROWING

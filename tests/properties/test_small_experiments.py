@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from wastesim import Result, load_experiment, simulate
 from wastesim.testing import check_ledger
 
-from .small import MODEL, grows, policies
+from .small import MODEL, grows, least_cells, policies
 
 GPU = {"memory": "1 GiB", "bandwidth": "1 GB/s", "flops": "1 GFLOP/s"}
 EFFORT = settings(
@@ -29,7 +29,7 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
         "policy": policy,
         "scheduler": scheduler,
         "max_model_len": limit,
-        "kv_cache_memory_bytes": 4 * draw(st.integers(1, 200)),
+        "kv_cache_memory_bytes": 4 * draw(st.integers(least_cells(policy), 200)),
         "max_num_seqs": draw(st.integers(1, 9)),
         "block_size": draw(st.integers(1, 16)),
     }

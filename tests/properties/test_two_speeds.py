@@ -15,7 +15,7 @@ from wastesim.engine import Observer, run
 from wastesim.engine.leap import block_crowd, by_block, by_slot, crowd, why_not
 from wastesim.records import Records
 
-from .small import MODEL, grows, policies
+from .small import MODEL, grows, least_cells, policies
 
 #: Prompts are bound by arithmetic, decoding by memory until many contexts are long.
 GPU = {"memory": "1 GiB", "bandwidth": "20 kB/s", "flops": "25 kFLOP/s"}
@@ -32,7 +32,7 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
         "policy": policy,
         "scheduler": scheduler,
         "max_model_len": limit,
-        "kv_cache_memory_bytes": 4 * draw(st.integers(1, 200)),
+        "kv_cache_memory_bytes": 4 * draw(st.integers(least_cells(policy), 200)),
         "max_num_seqs": seqs,
         "block_size": draw(st.integers(1, 16)),
         "refuse_impossible": draw(st.sampled_from([True, True, False])),

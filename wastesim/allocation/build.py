@@ -43,9 +43,7 @@ def build_policy(config: PolicyConfig | ForeignPolicy, pool: Pool) -> Policy:
         _check_size(pool.capacity_cells // pool.max_model_len, MOST_PIECES, "slots")
         return Slots(config.name, pool.capacity_cells, pool.max_model_len)
     if config.place == "divided":
-        _check_size(config.n_parallel, MOST_PIECES, "slots")
-        slot, slots = pool.capacity_cells // config.n_parallel, config.n_parallel
-        return Slots(config.name, pool.capacity_cells, slot, slots)
+        return _divided(config, pool)
     claim = _claim(config, pool.max_model_len)
     if config.place in ("blocks", "pages"):
         return _blocks(config, claim, pool)
@@ -78,6 +76,18 @@ def _check_size(number: int, most: int, what: str) -> None:
             " lower 'server.kv_cache_memory_bytes', 'server.num_gpu_blocks_override' or the gpu's"
             " memory, or hand out larger pieces"
         )
+
+
+def _divided(config: PolicyConfig, pool: Pool) -> Slots:
+    """Equal parts; ConfigError when they would have no cell: every request would be too long."""
+    slots, cells = config.n_parallel, pool.capacity_cells
+    if slots > cells:
+        raise ConfigError(
+            f"'server.policy.n_parallel' must be <= {cells:,}, the cells of the pool that its slots"
+            f" divide (got {slots:,})"
+        )
+    _check_size(slots, MOST_PIECES, "slots")
+    return Slots(config.name, cells, cells // slots, slots)
 
 
 def _blocks(config: PolicyConfig, claim: Claim, pool: Pool) -> Blocks:
