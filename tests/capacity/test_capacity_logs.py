@@ -124,3 +124,29 @@ def test_printed_numbers_are_intervals() -> None:
     assert Printed.read("290,864").half == 0.0
     assert amount("80 GB", decimal=True).value == 80e9
     assert amount("80 GB").value == 80 * GIB
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("GPU KV cache size: 0 tokens\nMaximum concurrency for 0 tokens per request: 0.00x",
+         "says 0 tokens ('GPU KV cache size: 0 tokens'): this server had no cache"),
+        ("INFO # GPU blocks: 0, # CPU blocks: 2048", "says 0 num_blocks ('INFO # GPU blocks: 0"),
+        ("max seq len (0), (16.00 GiB KV cache is needed", "says 0 max_model_len ("),
+        ("llama_context: n_ctx         = 0", "says 0 n_ctx ("),
+    ],
+)  # fmt: skip
+def test_a_server_without_a_cache_is_refused(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "server.log"
+    path.write_text(text, encoding="utf-8")
+    assert main(["--from-log", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {path}: ")
+    assert said in line
+
+
+def test_an_empty_swap_space_says_nothing(read: Any) -> None:
+    """`# CPU blocks: 0`: what the cache holds then follows from its bytes, if they are printed."""
+    assert read("# GPU blocks: 1952, # CPU blocks: 0")["bytes_per_token"] is None

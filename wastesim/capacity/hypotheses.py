@@ -64,7 +64,7 @@ def bytes_per_token(facts: LogFacts, swap_bytes: float = 4 * GIB) -> Interval | 
     needed, length = numbers.get("needed_bytes"), numbers.get("max_model_len")
     if needed is not None and length is not None:
         return Interval(needed.low / length.value, needed.high / length.value, "memory needed")
-    if "cpu_blocks" in numbers:
+    if facts.value("cpu_blocks"):
         each = swap_bytes / numbers["cpu_blocks"].value / block_size(facts)
         return Interval(each, each, "CPU blocks in the swap space")
     if "block_bytes" in numbers:

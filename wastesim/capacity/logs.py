@@ -62,6 +62,8 @@ _COMPILED = tuple((e, f, re.compile(p, re.IGNORECASE)) for e, f, p in _PATTERNS)
 _BUFFERS = re.compile(rf"KV buffer size =\s*{_SIZE}", re.IGNORECASE)
 _TYPES = re.compile(r"\b([KV]) \((\w+)\):", re.IGNORECASE)
 _MOST_BYTES = 2**26
+#: What sizes are divided by; a swap space (`cpu_blocks`) may well be empty.
+_NEVER_ZERO = ("tokens", "num_blocks", "n_ctx", "max_model_len", "block_bytes")
 
 
 @dataclass
@@ -93,7 +95,19 @@ def read_log(path: Path) -> LogFacts:
         also = "'KV self size = 4352.00 MiB' or 'Allocated 64.75 GiB for max tokens in paged KV"
         problem = f"has no start-up line of an engine, such as {wanted}, {also} cache (132608)'"
         raise InputError([Problem(str(path), problem)])
+    _refuse_nothing(facts, path)
     return facts
+
+
+def _refuse_nothing(facts: LogFacts, path: Path) -> None:
+    """InputError for a log of a server without a cache: everything is a share of what is none."""
+    none = [name for name in _NEVER_ZERO if facts.value(name) == 0]
+    if none:
+        problem = (
+            f"says 0 {none[0]} ('{facts.lines[none[0]]}'): this server had no cache to compute"
+            " with; give the log of one that started"
+        )
+        raise InputError([Problem(str(path), problem)])
 
 
 def parse_log(text: str) -> LogFacts:
