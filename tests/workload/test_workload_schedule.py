@@ -153,8 +153,11 @@ def test_a_part_of_a_trace_can_be_replayed_and_the_rest_is_counted(trace: str) -
 
 
 def test_a_part_without_rows_is_an_error(trace: str) -> None:
-    with pytest.raises(InputError, match="the last arrives after 99 s"):
+    said = "no row arrives at or after 'from_s' 200; the last arrives after 99 s"
+    with pytest.raises(InputError, match=said):
         workload(trace=trace, from_s=200)
+    with pytest.raises(InputError, match=r"'from_s' 0\.2 and before 'until_s' 0\.5; the last"):
+        workload(trace=trace, from_s=0.2, until_s=0.5)
 
 
 def test_a_first_part_that_is_unlike_the_whole_is_remarked_on(tmp_path: Path) -> None:

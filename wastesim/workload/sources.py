@@ -85,6 +85,13 @@ def _named(text: str, base: Path, depth: int) -> PairSource:
     return open_lengths(file.lengths, path.parent, file.title, depth + 1)
 
 
+def _part(start_s: float, stop_s: float | None) -> str:
+    """What was asked for, and only that."""
+    begin = [f"at or after 'from_s' {start_s:g}"] if start_s else []
+    end = [] if stop_s is None else [f"before 'until_s' {stop_s:g}"]
+    return " and ".join([*begin, *end])
+
+
 def cut(trace: Trace, start_s: float, stop_s: float | None) -> Trace:
     """The rows that arrive in [start, stop) seconds; the others are counted.
 
@@ -94,8 +101,8 @@ def cut(trace: Trace, start_s: float, stop_s: float | None) -> Trace:
     first, last = np.searchsorted(trace.arrival_s, [start_s, np.inf if stop_s is None else stop_s])
     if first == last:
         raise InputError(
-            f"{trace.path}: no row arrives within 'from_s' {start_s:g} and 'until_s' {stop_s};"
-            f" the last arrives after {trace.arrival_s[-1]:g} s"
+            f"{trace.path}: no row arrives {_part(start_s, stop_s)}; the last arrives after"
+            f" {trace.arrival_s[-1]:g} s"
         )
     outside = len(trace) - int(last - first)
     rows = slice(first, last)
