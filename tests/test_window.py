@@ -110,6 +110,13 @@ def test_a_run_that_ends_before_the_window_says_so(measured) -> None:
         measured(300)
 
 
+def test_a_window_that_ends_before_anything_runs_says_so(toy: Callable[..., Result]) -> None:
+    said = r"'measure\.until_s' is 2 s, and nothing ran between 1 s and then: .* end later"
+    with pytest.raises(InputError, match=said):
+        toy([(0, 1, 2)], cells=16, max_model_len=8, workload={"request_rate": 0.01},
+            measure={"from_s": 1, "until_s": 2})  # fmt: skip
+
+
 def test_a_run_that_ends_within_the_window_says_so(measured) -> None:
     explanations = measured(1, 100).records.facts.explanations
     assert any("before measure.until_s, 100 s" in line for line in explanations)

@@ -27,7 +27,7 @@ def within(records: Records, from_s: float, until_s: float | None) -> Records:
         return _known(records, from_s, until_s)
     ticks = cutting.cut(records.ticks, from_s, np.inf if until_s is None else until_s)
     if not len(ticks["t_s"]):
-        raise InputError(_nothing(_end_s(records.ticks), from_s))
+        raise InputError(_nothing(_end_s(records.ticks), from_s, until_s))
     begin_s, end_s = float(ticks["t_s"][0]), float(ticks["t_s"][-1] + ticks["dt_s"][-1])
     interrupted = records.facts.interrupted
     requests = cutting.judged(records.requests, begin_s, end_s, interrupted=interrupted)
@@ -42,7 +42,7 @@ def _known(records: Records, from_s: float, until_s: float | None) -> Records:
     if streamed is None or streamed.part != (from_s, until_s):
         raise InputError("'measure' has to be known before a run is streamed")
     if totals.begin_s is None or totals.end_s is None:
-        raise InputError(_nothing(streamed.end_s, from_s))
+        raise InputError(_nothing(streamed.end_s, from_s, until_s))
     begin_s, end_s = totals.begin_s, totals.end_s
     known = {"from_s": from_s, "until_s": until_s, "begin_s": begin_s, "end_s": end_s}
     return _explained(replace(records, facts=replace(records.facts, window=known)))
@@ -68,7 +68,12 @@ def _explained(records: Records) -> Records:
     return records
 
 
-def _nothing(end_s: float, from_s: float) -> str:
+def _nothing(end_s: float, from_s: float, until_s: float | None) -> str:
+    if until_s is not None and from_s < end_s:
+        return (
+            f"'measure.until_s' is {until_s:,.6g} s, and nothing ran between {from_s:,.6g} s and"
+            f" then: the run was followed to {end_s:,.6g} s; end later"
+        )
     return (
         f"'measure.from_s' is {from_s:,.6g} s, but the run ended at {end_s:,.6g} s: nothing is left"
         " to measure; begin earlier, or send more requests"
