@@ -66,3 +66,29 @@ def test_verbs_run_as_modules(module: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: wastesim")
     assert done.stderr == ""
+
+
+#: Verbs that read a folder of results.
+READERS = [("explore", []), ("report.__main__", []), ("compare", ["."]),
+           ("sweep.__main__", ["status"])]  # fmt: skip
+
+
+@pytest.mark.parametrize(("module", "words"), READERS, ids=str)
+def test_a_folder_that_is_not_there_or_is_a_file_is_told(
+    module: str,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("summary.json").write_text("{}", encoding="utf-8")
+    verb = import_module(f"wastesim.{module}").main
+    for name, said in [
+        ("nope", "does not exist"),
+        ("summary.json", "is not a folder of results"),
+    ]:
+        assert verb([*words, name]) == 2
+        assert capsys.readouterr().err == (
+            f"error: {name}: {said}; name the folder that a run was written to\n"
+        )

@@ -16,6 +16,7 @@ from typing import Any
 
 from wastesim.errors import InputError, OutputError, WastesimError
 from wastesim.records import Records
+from wastesim.report.resolved import check_folder
 from wastesim.report.runs import Comparison, Side, print_comparison, write_comparison
 from wastesim.statistics import Interval
 from wastesim.statistics.intervals import LEVEL
@@ -112,6 +113,7 @@ def _alone(sides: tuple[Side, Side], name: str) -> Difference:
 
 
 def _side(folder: Path) -> Side:
+    check_folder(folder)
     try:
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -79,8 +79,9 @@ def example_parts() -> list[Part]:
 
 def saved_parts(folder: Path) -> list[Part]:
     """The run of a result folder, or the variants of a comparison, in their order."""
-    from wastesim.report.resolved import compared, read_resolved
+    from wastesim.report.resolved import check_folder, compared, read_resolved
 
+    check_folder(folder)
     variants = folder / "variants"
     if not variants.is_dir():
         return [_saved(folder, folder.name)]

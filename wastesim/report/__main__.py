@@ -18,7 +18,7 @@ from wastesim.records import Records
 from wastesim.report.comparison import write_comparison
 from wastesim.report.comparison_parts import Part
 from wastesim.report.comparison_terminal import print_comparison
-from wastesim.report.resolved import compared, read_resolved, summary_of
+from wastesim.report.resolved import check_folder, compared, read_resolved, summary_of
 from wastesim.report.terminal import print_summary
 from wastesim.report.write import write_report
 
@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def rebuild(folder: Path, *, figures: bool, quiet: bool) -> None:
     """Write the report of a saved run; InputError or OutputError when that cannot be done."""
+    check_folder(folder)
     if (folder / "variants").is_dir():
         _rebuild_comparison(folder, figures=figures, quiet=quiet)
         return

@@ -6,9 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from wastesim.config.workload import TooLong
-from wastesim.errors import ConfigError
+from wastesim.errors import ConfigError, InputError
 from wastesim.metrics import summarize
 from wastesim.records import Records
+
+
+def check_folder(folder: Path) -> None:
+    """InputError unless there is such a folder, whatever it holds."""
+    if not folder.is_dir():
+        what = "is not a folder of results" if folder.exists() else "does not exist"
+        raise InputError(f"{folder}: {what}; name the folder that a run was written to")
 
 
 def read_resolved(folder: Path) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wastesim.errors import InputError
+from wastesim.report.resolved import check_folder
 from wastesim.sweep.store import PLAN, RUNS, at_work, read_json
 
 
@@ -23,6 +24,7 @@ class Status(NamedTuple):
 
 def status(folder: Path) -> Status:
     """Read it; InputError when there is no sweep."""
+    check_folder(folder)
     plan = read_json(folder / PLAN)
     if plan is None:
         raise InputError(f"{folder}: holds no sweep (no {PLAN})")
