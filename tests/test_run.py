@@ -205,3 +205,21 @@ def test_a_closed_terminal_does_not_matter(here: Path) -> None:
     command = f"{sys.executable} -m wastesim.run e.yaml --output out --quiet 2>&-"
     assert os.waitstatus_to_exitcode(os.system(command)) == 0
     assert (here / "out" / "summary.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        (EXPERIMENT, ["--verify"], "'verify' compares decoded tokens, and nothing is decoded"),
+        (EXPERIMENT + "sweep: {grid: {server.max_num_seqs: [1, 2]}}\n", ["--trace"],
+         "--trace: follows one run, and a sweep or a search has several"),
+        ("study: quality\nmodel: tiny\n", ["--verify"], "and 'study: quality' serves nobody"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_verified_or_followed_is_refused(
+    text: str, words: list[str], said: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "e.yaml").write_text(text)
+    assert run.main(["e.yaml", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert [path.name for path in here.iterdir()] == ["e.yaml"]

@@ -90,7 +90,9 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
 
     overrides = list(options.overrides)
     overrides += [] if options.seed is None else [f"seed={options.seed}"]
-    if study_of(options.experiment, overrides) is not None:
+    study = study_of(options.experiment, overrides)
+    if study is not None:
+        _refuse_following(options, f"'study: {study}' serves nobody")
         return _run_laboratory(options, overrides, command)
     overrides += ["decode.verify=true"] if options.verify else []
     experiment = load_experiment(options.experiment, overrides)
@@ -98,6 +100,8 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     if experiment.sweep is not None or experiment.search is not None:
         from wastesim.sweep.command import run_varied
 
+        if options.trace is not None or options.trace_ticks:
+            raise ConfigError("--trace: follows one run, and a sweep or a search has several")
         return run_varied(experiment, options, source, command)
     target = options.output or _default_folder(experiment.name, experiment.digest)
     if experiment.study == "capacity":
@@ -140,9 +144,14 @@ def _run_capacity(
     """`study: capacity`: an answer by formula, and nothing that could be followed."""
     from wastesim.capacity.study import run_capacity
 
-    if options.trace is not None or options.trace_ticks or options.verify:
-        raise ConfigError("--trace, --verify: follow a run, and a capacity study simulates nothing")
+    _refuse_following(options, "a capacity study simulates nothing")
     return run_capacity(experiment, target, source, command, quiet=options.quiet)
+
+
+def _refuse_following(options: argparse.Namespace, because: str) -> None:
+    """ConfigError for options that follow a run, where there is none."""
+    if options.trace is not None or options.trace_ticks or options.verify:
+        raise ConfigError(f"--trace, --verify: follow a run, and {because}")
 
 
 def _simulate(experiment: Experiment, folder: Path, *, quiet: bool) -> Result | Comparison:

@@ -144,7 +144,11 @@ def test_a_card_on_the_command_line_wins(capsys: pytest.CaptureFixture[str]) -> 
             "have more than 'server.max_model_len' 1,024 tokens; set 'workload.too_long' to",
         ),
         (["--trace"], "a capacity study simulates nothing"),
-        (["--verify"], "a capacity study simulates nothing"),
+        (["--verify"], "nothing is decoded: set 'engine' to numpy or leave '--verify' out"),
+        (
+            ["--verify", "--set", "decode.engine=numpy"],
+            "a capacity study simulates nothing",
+        ),
     ],
 )
 def test_bad_input_ends_with_two_and_leaves_nothing(

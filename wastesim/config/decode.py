@@ -84,6 +84,15 @@ class Decode(Frozen):
     count_every: Count = 64
 
     @model_validator(mode="after")
+    def _verify_needs_a_decode(self) -> Decode:
+        if self.verify and self.engine == "none":
+            raise ValueError(
+                "'verify' compares decoded tokens, and nothing is decoded: set 'engine' to numpy"
+                " or leave '--verify' out (got none)"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _verify_needs_full_precision(self) -> Decode:
         if self.verify and not self.kv_cache_dtype.plain:
             raise ValueError(
