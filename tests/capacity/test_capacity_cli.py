@@ -160,6 +160,11 @@ def test_a_table_of_models_and_contexts(capsys: pytest.CaptureFixture[str]) -> N
     assert next(line for line in lines if line.startswith("kimi-k2")).split()[1:] == ["–"] * 4
 
 
+def test_a_table_in_json_says_whether_so_many_fit(ask: Any) -> None:
+    words = ["--model", "llama-3-8b", "--gpu", "h100-sxm", "--context", "4096,131072"]
+    assert [row["fits"] for row in ask(*words, "--concurrency", "20")] == [True, False]
+
+
 def test_an_experiment_answers_with_its_own_values(ask: Any) -> None:
     found = ask(str(DEFAULT))
     assert found["engine"] == "static"
@@ -216,6 +221,14 @@ def test_the_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         ([*CHAPTER, "--context", "4.5"], "'--context' must be a whole number of tokens"),
         ([*CHAPTER, "--gpu-memory", "16 GiB"], "no memory is left for keys and values"),
         ([*CHAPTER, "--lengths", "shargpt"], "did you mean 'sharegpt'"),
+        (
+            ["--model", "llama-3-8b,gemma-3-27b", "--gpu", "h100-sxm", "--figure", "f"],
+            "'--figure' goes with the answer for one model and one context, and a table of 2 was",
+        ),
+        ([*CHAPTER, "--context", "8192"], "'--concurrency' goes with the answer for one model"),
+        (["--model", "all", "--gpu", "h100-sxm", "--lengths", "sharegpt"], "'--lengths' goes"),
+        (["--from-log", "a.log", "--figure", "f"], "and '--from-log' reads a log: leave it out"),
+        (["--explain", "5 kB", "--lengths", "sharegpt"], "and '--explain' explains a number"),
         ([*CHAPTER, "--explain", "much"], "'--explain' must be a number with a unit"),
         ([*CHAPTER, "--from-log", "none.log"], "none.log: cannot be read"),
     ],

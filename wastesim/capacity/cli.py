@@ -30,6 +30,8 @@ DEFAULTS: dict[str, Any] = {
     "max_num_seqs": 256,
     "parallel": 4,
 }
+#: What only the answer for one model and one context makes anything of.
+_OF_AN_ANSWER = ("figure", "concurrency", "lengths", "too_long", "max_num_seqs", "parallel")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -115,6 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> tuple[Any, list[str]]:
     """A tree for `--json`, and lines of text."""
+    given = options
     if options.experiment is not None:
         from wastesim.studies.capacity import with_experiment
 
@@ -123,12 +126,24 @@ def _run(options: argparse.Namespace) -> tuple[Any, list[str]]:
     if options.from_log is not None:
         from wastesim.capacity.from_log import from_log
 
+        _refuse_unheard(given, ("figure", "lengths"), "'--from-log' reads a log")
         return from_log(Path(options.from_log), options)
     if options.explain is not None:
         from wastesim.capacity.explain import explain_option
 
+        _refuse_unheard(given, ("figure", "lengths"), "'--explain' explains a number")
         return explain_option(options)
-    return _capacity(options)
+    return _capacity(options, given)
+
+
+def _refuse_unheard(given: argparse.Namespace, names: Sequence[str], instead: str) -> None:
+    """ConfigError for options that the answer would pass over without a word."""
+    unheard = [name for name in names if getattr(given, name) is not None]
+    if unheard:
+        raise ConfigError(
+            f"'--{unheard[0].replace('_', '-')}' goes with the answer for one model and one"
+            f" context, and {instead}: leave it out"
+        )
 
 
 def with_defaults(options: argparse.Namespace) -> argparse.Namespace:
@@ -137,12 +152,15 @@ def with_defaults(options: argparse.Namespace) -> argparse.Namespace:
     return argparse.Namespace(**{**vars(options), **DEFAULTS, **given})
 
 
-def _capacity(options: argparse.Namespace) -> tuple[Any, list[str]]:
+def _capacity(options: argparse.Namespace, given: argparse.Namespace) -> tuple[Any, list[str]]:
     from wastesim.capacity.asking import questions
     from wastesim.capacity.table import table_lines, table_tree
 
     asked = questions(options)
     if len(asked) > 1:
+        # `--json` says of every row whether so many fit.
+        names = [name for name in _OF_AN_ANSWER if name != "concurrency" or not options.json]
+        _refuse_unheard(given, names, f"a table of {len(asked)} was asked for")
         return table_tree(asked), table_lines(asked)
     tree, lines = one_answer(asked[0], options)
     if options.figure is not None:
