@@ -50,6 +50,18 @@ def test_every_verb_is_a_module_that_explains_itself(
     assert f"wastesim {verb}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("module", [*map(module_of, VERBS), "wastesim.report.__main__"])
+def test_options_that_cannot_be_read_are_told_in_one_line(
+    module: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        import_module(module).main(["--no-such-option"])
+    assert caught.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert line.endswith("--help' lists the options")
+
+
 def test_the_words_behind_the_verb_are_the_verbs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

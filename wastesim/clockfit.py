@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from wastesim.errors import ConfigError, WastesimError
+from wastesim.verb import Verb
 
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options."""
-    made = argparse.ArgumentParser(
+    made = Verb(
         prog="wastesim clockfit",
         description="Fit the efficiency factors of the roofline clock to measured step times.",
         epilog="Example: wastesim clockfit steps.csv --model llama-3-8b --gpu a100-sxm-80gb",

@@ -22,6 +22,7 @@ from wastesim.statistics import Interval
 from wastesim.statistics.intervals import LEVEL
 from wastesim.statistics.twins import Difference, differences, same_requests
 from wastesim.sweep.numbers import USUAL, number
+from wastesim.verb import Verb
 
 #: What is compared where nothing can be paired.
 ALONE = (
@@ -33,7 +34,7 @@ ALONE = (
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options."""
-    made = argparse.ArgumentParser(
+    made = Verb(
         prog="wastesim compare",
         description="What differs between two result folders, with intervals where there are any.",
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wastesim.errors import InputError, OutputError, WastesimError
+from wastesim.verb import Verb
 
 if TYPE_CHECKING:
     from wastesim.config.arrivals import WorkloadSpec
@@ -28,7 +29,7 @@ _ROLES = ("prompt", "output", "arrival")
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options."""
-    made = argparse.ArgumentParser(
+    made = Verb(
         prog="wastesim workload",
         description="Describe the requests of a trace, a workload or an experiment.",
         epilog="Examples: wastesim workload sharegpt; wastesim workload trace.csv --output out",

@@ -16,6 +16,7 @@ from typing import Any
 
 from wastesim.errors import InputError, OutputError, WastesimError
 from wastesim.report.comparison_parts import Part
+from wastesim.verb import Verb
 
 #: Filled in where there is no run: short enough to be simulated while somebody waits.
 EXAMPLE: dict[str, Any] = {
@@ -40,7 +41,7 @@ EXAMPLE: dict[str, Any] = {
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options."""
-    made = argparse.ArgumentParser(
+    made = Verb(
         prog="wastesim explore",
         description="Write one offline page: the mechanism, the bill, the pool in motion.",
         epilog="Example: wastesim explore reports/default/RUN --open",

@@ -17,11 +17,12 @@ from pathlib import Path
 
 from wastesim.decode.stock import SMOLLM2, StockModel, digest
 from wastesim.errors import OutputError, WastesimError
+from wastesim.verb import Verb
 
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options."""
-    made = argparse.ArgumentParser(
+    made = Verb(
         prog="wastesim models",
         description="Fetch the real model that `decode.model: smollm2` executes.",
         epilog="WASTESIM_CACHE or XDG_CACHE_HOME say where it is kept (~/.cache/wastesim).",

@@ -20,6 +20,7 @@ from wastesim.output import ResultFolder
 from wastesim.progress import Progress
 from wastesim.result import Result
 from wastesim.sweep.options import add_options
+from wastesim.verb import Verb
 
 if TYPE_CHECKING:
     from wastesim.config import Experiment
@@ -30,7 +31,7 @@ INTERRUPTED = 130
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options."""
-    made = argparse.ArgumentParser(
+    made = Verb(
         prog="wastesim run",
         description="Simulate one experiment and write its report.",
         epilog="Example: wastesim run experiments/default.yaml --set server.max_model_len=4096",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wastesim.errors import ConfigError, WastesimError
+from wastesim.verb import Verb
 
 if TYPE_CHECKING:
     from wastesim.capacity.question import Question
@@ -36,7 +37,7 @@ _OF_AN_ANSWER = ("figure", "concurrency", "lengths", "too_long", "max_num_seqs",
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options; names are vLLM's where it has them."""
-    made = argparse.ArgumentParser(
+    made = Verb(
         prog="wastesim capacity",
         description="How many requests fit into a GPU's memory, with every term's arithmetic.",
         epilog="Example: wastesim capacity --model llama-3-8b --gpu-memory '80 GiB' --context 4096"

@@ -21,12 +21,14 @@ from wastesim.report.comparison_terminal import print_comparison
 from wastesim.report.resolved import check_folder, compared, read_resolved, summary_of
 from wastesim.report.terminal import print_summary
 from wastesim.report.write import write_report
+from wastesim.verb import Verb
 
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options."""
-    made = argparse.ArgumentParser(
-        prog="wastesim report", description="Build a report anew from the records of a run."
+    made = Verb(
+        prog="python -m wastesim.report",
+        description="Build a report anew from the records of a run.",
     )
     made.add_argument("folder", type=Path, help="a result folder that holds records")
     made.add_argument("--no-figures", action="store_true", help="words and numbers only")

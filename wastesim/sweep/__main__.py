@@ -12,11 +12,12 @@ from pathlib import Path
 
 from wastesim.errors import ConfigError, WastesimError
 from wastesim.sweep.options import add_options
+from wastesim.verb import Verb
 
 
 def parser() -> argparse.ArgumentParser:
     """The verb's options."""
-    made = argparse.ArgumentParser(
+    made = Verb(
         prog="wastesim sweep", description="Run a sweep or a search, or see how far one is."
     )
     verbs = made.add_subparsers(dest="verb", required=True)
