@@ -6,6 +6,7 @@ look at the plain tree, so that every mistake is still reported in one go.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,8 @@ class Override:
     @classmethod
     def parse(cls, text: str) -> Override:
         """Read `a.b=c`; ConfigError when it has no key or no `=`."""
+        if not isinstance(text, str):
+            raise ConfigError([Problem("--set", f"must be text (got {text!r})")])
         key, equals, value = text.partition("=")
         parts = tuple(part.strip() for part in key.split("."))
         if not equals or not all(parts):
@@ -47,6 +50,9 @@ class Override:
     @classmethod
     def parse_all(cls, texts: Iterable[str]) -> tuple[list[Override], list[Problem]]:
         """What can be read of several, and the problems with the others."""
+        if isinstance(texts, str):  # it would be read letter by letter
+            problem = f"overrides must be a list of texts, such as [{texts!r}] (got a text)"
+            raise ConfigError(problem)
         overrides: list[Override] = []
         problems: list[Problem] = []
         for text in texts:
@@ -63,6 +69,11 @@ def load_document(
     """The plain tree of an experiment: what it extends, overrides, and absolute paths."""
     if isinstance(source, Mapping):
         document = extended(Document.from_mapping(source))
+    elif not isinstance(source, str | os.PathLike):
+        raise ConfigError(
+            "an experiment must be the path of a YAML file, a mapping or an Experiment"
+            f" (got {source!r})"
+        )
     else:
         path = Path(source)
         document = extended(read_yaml(path), (path.resolve(),))

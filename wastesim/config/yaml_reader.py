@@ -209,7 +209,7 @@ def _kind(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Ruamel's annotated scalars and containers as the built-in types they stand for."""
+    """Annotated scalars and containers of ruamel, or numpy's, as built-in types."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -219,4 +219,7 @@ def _plain(value: Any) -> Any:
     for kind in (int, float, str):
         if isinstance(value, kind):
             return kind(value)
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):  # numpy, which is not imported here
+        built_in = value.tolist()
+        return built_in if type(built_in) is type(value) else _plain(built_in)
     return str(value) if isinstance(value, date | TaggedScalar) else value

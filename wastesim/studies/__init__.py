@@ -36,6 +36,13 @@ def simulate(
     """
     if not isinstance(experiment, Experiment):
         experiment = load_experiment(experiment)
+    varied = "sweep" if experiment.sweep else "search" if experiment.search else ""
+    if varied:
+        raise ConfigError(
+            f"'{varied}' asks for many runs, and simulate makes one: ask `wastesim run`, take the"
+            " experiments of wastesim.sweep.plan one by one, or leave"
+            f" '{varied}' out"
+        )
     if experiment.study == "capacity":
         raise ConfigError(
             "'study' must be allocation or comparison to be simulated (got capacity): ask"
