@@ -86,6 +86,22 @@ def test_options_replace_keys_of_the_file(here: Path) -> None:
     assert found == (2, 20, 9)
 
 
+@pytest.mark.parametrize("study", ["allocation", "comparison"])
+def test_rows_of_a_trace_that_are_left_out_are_warned_of_once(
+    study: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["nan,2", "-3,2", "1.5,2", ",2", "3,2", "4,2"]
+    (here / "t.csv").write_text("prompt_tokens,output_tokens\n" + "\n".join(rows) + "\n")
+    words = ["--set", "workload={trace: t.csv, request_rate: 1}", "--set", f"study={study}"]
+    words += ["--set", "compare=[contiguous, paged]"] if study == "comparison" else []
+    assert run.main(["e.yaml", "--output", "out", *words]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        "warning: t.csv: 4 of 6 rows cannot be used: prompt_missing 2 (first at line 2),"
+        " prompt_negative 1 (first at line 3), prompt_not_whole 1 (first at line 4)"
+    )
+
+
 @pytest.mark.parametrize("seed", ["-1", "x", "1.5", "1e3", ""])
 def test_a_seed_that_is_no_whole_number_is_refused(
     seed: str, here: Path, capsys: pytest.CaptureFixture[str]

@@ -113,7 +113,7 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
             result = _simulate(experiment, folder.staging, quiet=options.quiet)
         else:
             result = _traced(experiment, folder.staging, options)
-        for warning in folder.write(result, source, command):
+        for warning in [*_left_out(result), *folder.write(result, source, command)]:
             print(f"warning: {warning}", file=sys.stderr)
     if not options.quiet:
         _print_summary(result, target)
@@ -182,6 +182,15 @@ def _traced(experiment: Experiment, folder: Path, options: argparse.Namespace) -
         EventLog(target, progress, ticks=options.trace_ticks) as log,
     ):
         return run_one(experiment, log, folder)
+
+
+def _left_out(result: Result | Comparison) -> list[str]:
+    """What the workload says of rows of its traces that nobody will see served."""
+    from wastesim.workload.sources import UNUSABLE
+
+    runs = [result] if isinstance(result, Result) else list(result.results.values())
+    notes = [note for run in runs for note in run.records.facts.workload["notes"]]
+    return [note for note in dict.fromkeys(notes) if UNUSABLE in note]
 
 
 def _print_summary(result: Result | Comparison, target: Path) -> None:

@@ -121,6 +121,10 @@ def trace_counts(trace: Trace) -> dict[str, int]:
     return counts | ({"row_outside_the_asked_time": trace.unasked} if trace.unasked else {})
 
 
+#: What a note says of rows that are left out; `wastesim run` warns of them.
+UNUSABLE = "rows cannot be used"
+
+
 def trace_notes(trace: Trace) -> tuple[str, ...]:
     """Rows left out, in words, and what else the reader noticed."""
     reasons = ", ".join(
@@ -128,5 +132,5 @@ def trace_notes(trace: Trace) -> tuple[str, ...]:
         for reason, count in trace.unusable.items()
     )
     left_out = sum(trace.unusable.values())
-    note = f"{trace.path.name}: {left_out:,} of {trace.rows:,} rows cannot be used: {reasons}"
+    note = f"{trace.path.name}: {left_out:,} of {trace.rows:,} {UNUSABLE}: {reasons}"
     return (*([note] if left_out else []), *(f"{trace.path.name}: {n}" for n in trace.notes))
