@@ -10,12 +10,13 @@ from wastesim.allocation.blocks import Blocks
 from wastesim.allocation.buddy import Buddy
 from wastesim.allocation.claims import Claim, Declared, Doubling, Hinted, KnownOnly, WholeContext
 from wastesim.allocation.freelist import RULES, FreeSpans
+from wastesim.allocation.guard import guarded, told
 from wastesim.allocation.protocol import Policy
 from wastesim.allocation.slots import Slots
 from wastesim.allocation.spans import OneSpan
 from wastesim.config.policy import ForeignPolicy
 from wastesim.config.policy import Policy as PolicyConfig
-from wastesim.errors import ConfigError
+from wastesim.errors import ConfigError, WastesimError
 
 #: Cells beyond which sums over a run leave 64 bits, and pieces that a list of them can name.
 MOST_CELLS, MOST_PIECES = 2**40, 5 * 10**7
@@ -134,11 +135,18 @@ def _foreign(config: ForeignPolicy, pool: Pool) -> Policy:
             f"'server.policy' {config.path!r} cannot be loaded ({error}); it must be"
             " 'package.module:ClassName' of something importable"
         ) from error
+    except Exception as error:  # a mistake in the module itself
+        raise ConfigError(
+            f"'server.policy' {config.path!r} cannot be loaded: importing it raised {told(error)}"
+        ) from error
     try:
         policy: Policy = found(pool, **config.options)
-    except TypeError as error:
-        raise ConfigError(f"'server.policy' {config.path!r} cannot be made: {error}") from error
-    return _complete(policy, config.path)
+    except WastesimError:
+        raise
+    except Exception as error:
+        reason = error if isinstance(error, TypeError) else told(error, found)
+        raise ConfigError(f"'server.policy' {config.path!r} cannot be made: {reason}") from error
+    return guarded(_complete(policy, config.path), config.path)
 
 
 def _complete(policy: Policy, path: str) -> Policy:
