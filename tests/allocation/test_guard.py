@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from wastesim import simulate
-from wastesim.address import Placement
+from wastesim.address import Placement, Span
 from wastesim.allocation import Ask, Growth, Holding, PolicyBase, Pool, Slots, build_policy
 from wastesim.config.policy import ForeignPolicy
 from wastesim.errors import AllocationError, ConfigError
@@ -163,3 +163,74 @@ def test_a_run_ends_with_what_the_policy_raised(scheduler: str, engine: str) -> 
     }  # fmt: skip
     with pytest.raises(AllocationError, match="`release` for request 0 raised KeyError: 'nobody'"):
         simulate(tree)
+
+
+def ask(request_id: int) -> Ask:
+    return Ask(request_id, 5, 4, None, 5)
+
+
+class Leaky(Halves):
+    """Keeps what request 3 had."""
+
+    def release(self, request_id: int) -> None:
+        if request_id != 3:
+            super().release(request_id)
+
+
+def test_a_leak_is_told_of_the_release_that_leaks() -> None:
+    policy = build_policy(ForeignPolicy(path=f"{__name__}:Leaky"), POOL)
+    policy.place(ask(4), 5)
+    policy.place(ask(3), 5)
+    policy.release(4)
+    with pytest.raises(
+        AllocationError,
+        match="`release` for request 3: requests hold 0 of 1000 cells, but free_cells is 500, not",
+    ):
+        policy.release(3)
+
+
+@pytest.mark.parametrize(
+    ("spans", "said"),
+    [
+        (((0, 500),), "its cell 0 is also request 3's"),
+        (((250, 750),), "its cell 250 is also request 3's"),
+        (((500, 1000), (500, 500)), "its cells 500 to 500 are not in a pool of 1000"),
+        (((600, 1100),), "its cells 600 to 1100 are not in a pool of 1000"),
+        (((-5, 495),), "its cells -5 to 495 are not in a pool of 1000"),
+        (((500, 505),), "it holds 500 cells, and its placement has 5"),
+        (((500, 750), (700, 950)), "its cell 700 is also request 4's"),
+    ],
+)
+def test_addresses_are_looked_at_without_a_decode(
+    spans: tuple[tuple[int, int], ...], said: str
+) -> None:
+    policy = built()
+    policy.place(ask(3), 5)
+    policy._policy.wrong["placement"] = Placement(tuple(Span(*span) for span in spans))
+    with pytest.raises(AllocationError) as caught:
+        policy.place(ask(4), 5)
+    assert str(caught.value).startswith(f"policy {__name__}:Halves: `place` for request 4: it")
+    assert said in str(caught.value)
+
+
+def test_cells_that_were_given_back_may_be_anybodys() -> None:
+    policy = built()
+    for request_id in range(20):
+        policy.place(ask(request_id), 5)
+        if request_id % 2:
+            policy.release(request_id - 1)
+            policy.release(request_id)
+    assert policy.free_cells == 1000
+
+
+def test_a_pool_cannot_be_larger_than_it_is() -> None:
+    with pytest.raises(ConfigError, match=r"must be the pool.s 1000 or less \(got 9999\)"):
+        build_policy(ForeignPolicy(path=f"{__name__}:Doubled"), POOL)
+
+
+class Doubled(Halves):
+    """Believes in more than there is."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self.capacity_cells = 9999

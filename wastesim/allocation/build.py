@@ -146,7 +146,13 @@ def _foreign(config: ForeignPolicy, pool: Pool) -> Policy:
     except Exception as error:
         reason = error if isinstance(error, TypeError) else told(error, found)
         raise ConfigError(f"'server.policy' {config.path!r} cannot be made: {reason}") from error
-    return guarded(_complete(policy, config.path), config.path)
+    complete = _complete(policy, config.path)
+    if not 0 <= complete.capacity_cells <= pool.capacity_cells:
+        raise ConfigError(
+            f"'server.policy' {config.path!r}: capacity_cells must be the pool's"
+            f" {pool.capacity_cells} or less (got {complete.capacity_cells!r})"
+        )
+    return guarded(complete, config.path)
 
 
 def _complete(policy: Policy, path: str) -> Policy:

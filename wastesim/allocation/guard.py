@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any, cast
 
 from wastesim.address import Placement
+from wastesim.allocation.accounts import Accounts
 from wastesim.allocation.protocol import Ask, Ceiling, Fragmentation, Growth, Holding, Policy
 from wastesim.errors import AllocationError, WastesimError
 
@@ -39,7 +40,7 @@ class _Guarded:
     """Looks like what it holds, to `isinstance` too; only the verbs go through the guard."""
 
     def __init__(self, policy: Policy, path: str) -> None:
-        self._policy, self._path = policy, path
+        self._policy, self._path, self._accounts = policy, path, Accounts(policy)
         for verb in (*_GIVES, *_YES_OR_NO, *_NOTHING):
             setattr(self, verb, self._watched(verb, getattr(policy, verb)))
 
@@ -71,9 +72,24 @@ class _Guarded:
                 raise self._gave(verb, words, given, "two numbers of cells")
             if given is None and verb in _YES_OR_NO:
                 raise self._gave(verb, words, given, "True or False")
+            self._note(verb, words, given)
             return given
 
         return watched
+
+    def _note(self, verb: str, words: tuple[Any, ...], given: Any) -> None:
+        """Keep the accounts; what does not add up is told of the verb that did it."""
+        try:
+            if verb == "release":
+                self._accounts.released(words[0])
+            elif isinstance(given, Holding):  # place and slide
+                self._accounts.holds(_request_id(words), given)
+            elif isinstance(given, Growth):
+                self._accounts.holds(_request_id(words), given.holding)
+        except AllocationError as error:
+            raise AllocationError(f"{self._what(verb, words)}: {error}") from None
+        except Exception as error:  # of `placement` or `free_cells`
+            raise self._raised(verb, words, error) from error
 
     def _raised(self, verb: str, words: tuple[Any, ...], error: Exception) -> AllocationError:
         reason = told(error, type(self._policy))
@@ -83,10 +99,15 @@ class _Guarded:
         return AllocationError(f"{self._what(verb, words)} must give {wanted} (got {given!r})")
 
     def _what(self, verb: str, words: tuple[Any, ...]) -> str:
-        first = words[0] if words else None
-        request_id = first.request_id if isinstance(first, Ask) else first
+        request_id = _request_id(words)
         whom = "" if request_id is None else f" for request {request_id}"
         return f"policy {self._path}: `{verb}`{whom}"
+
+
+def _request_id(words: tuple[Any, ...]) -> Any:
+    """Of the request that a verb was asked about."""
+    first = words[0] if words else None
+    return first.request_id if isinstance(first, Ask) else first
 
 
 def told(error: BaseException, owner: type | None = None) -> str:
