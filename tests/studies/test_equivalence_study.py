@@ -11,6 +11,7 @@ from wastesim import run
 from wastesim.config.equivalence import Equivalence
 from wastesim.decode.reference import NEAR_TIE, Verification
 from wastesim.errors import VerificationError
+from wastesim.report.figures.equivalence import pictures
 from wastesim.studies import equivalence
 from wastesim.studies.equivalence import demonstrate
 from wastesim.studies.equivalence_tables import memory_rows
@@ -57,6 +58,18 @@ def test_the_cache_overtakes_llama_3_8b_at_about_122_5k_tokens():
     assert row["bytes_per_token"] == 131_072
     assert row["overtakes_at_tokens"] == pytest.approx(122_500, rel=0.001)
     assert row["bytes_by_context"]["4096"] * 32 == 16 * 2**30
+
+
+def title(summary: dict, name: str) -> str:
+    return next(picture.title for picture in pictures(summary) if picture.name == name)
+
+
+@pytest.mark.parametrize(("batch", "said"), [(1, "one request"), (2, "2 requests together")])
+def test_the_roofline_names_the_batch_it_speaks_of(summary, batch, said):
+    prefill, one, four = summary["intensity"]
+    rows = [prefill, {**one, "batch": batch}, four]
+    told = title({**summary, "intensity": rows}, "roofline")
+    assert told.startswith(f"Decoding {said} does {one['intensity']:.2f} FLOP per byte")
 
 
 def test_a_token_that_differs_is_an_error():

@@ -95,16 +95,21 @@ def _lines(
 
 def _roofline(summary: dict[str, Any]) -> Picture:
     machine, rows = summary["machine"], summary["intensity"]
-    one = next(row for row in rows if row["kind"] == "decode")
+    first = next(row for row in rows if row["kind"] == "decode")
     return Picture(
         "roofline",
-        f"Decoding one request does {one['intensity']:.2f} FLOP per byte where this machine can do"
+        f"Decoding {_together(first['batch'])} does {first['intensity']:.2f} FLOP per byte where"
+        " this machine can do"
         f" {machine['balance_flop_per_byte']:.1f}: it waits for memory",
         "Roof: measured bandwidth of matrix-vector products and measured peak of a large product,"
         " one thread. Points: measured steps, with how many requests are decoded together.",
         lambda figure, narrow: _draw_roofline(figure, machine, rows),
         height_px=400,
     )
+
+
+def _together(batch: int) -> str:
+    return "one request" if batch == 1 else f"{count(batch)} requests together"
 
 
 def _draw_roofline(figure: Figure, machine: dict[str, float], rows: Sequence[Any]) -> None:
