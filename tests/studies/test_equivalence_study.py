@@ -11,6 +11,7 @@ from wastesim import run
 from wastesim.config.equivalence import Equivalence
 from wastesim.decode.reference import NEAR_TIE, Verification
 from wastesim.errors import VerificationError
+from wastesim.report.equivalence import words
 from wastesim.report.figures.equivalence import pictures
 from wastesim.studies import equivalence
 from wastesim.studies.equivalence import demonstrate
@@ -70,6 +71,27 @@ def test_the_roofline_names_the_batch_it_speaks_of(summary, batch, said):
     rows = [prefill, {**one, "batch": batch}, four]
     told = title({**summary, "intensity": rows}, "roofline")
     assert told.startswith(f"Decoding {said} does {one['intensity']:.2f} FLOP per byte")
+
+
+@pytest.mark.parametrize(
+    ("weights", "reached", "balance", "headline", "text"),
+    [
+        (10**6, 0.9, 9.0, "so it does not wait for memory", "say nothing about memory"),
+        (10**9, 0.9, 9.0, ": it waits for memory", "So decoding waits for memory (9 of 10 GB/s"),
+        (10**9, 0.1, 9.0, "neither memory nor arithmetic", "memory alone does not explain"),
+        (10**9, 0.9, 0.1, ": it waits for arithmetic", "waits for arithmetic"),
+    ],
+)
+def test_headline_and_text_agree_on_what_a_step_waits_for(
+    summary, weights, reached, balance, headline, text
+):
+    prefill, one, four = summary["intensity"]
+    machine = {**summary["machine"], "bandwidth_bytes_per_s": 1e10,
+               "balance_flop_per_byte": balance}  # fmt: skip
+    rows = [prefill, {**one, "bytes_per_s": reached * 1e10}, four]
+    told = {**summary, "weights_bytes": weights, "machine": machine, "intensity": rows}
+    assert headline in title(told, "roofline")
+    assert text in words(told).paragraphs[2]
 
 
 def test_a_token_that_differs_is_an_error():

@@ -8,6 +8,7 @@ from wastesim.report.laboratory import Grid, Words
 from wastesim.report.text import bytes_, count, number, seconds
 
 CACHED_BYTES = 2**25  # what a processor's cache may hold
+NEAR_THE_ROOF = 0.4  # of the bandwidth: a step that moves less a second waits for more than memory
 WITHOUT, WITH, LATE = "without", "with", "unturned"
 
 
@@ -64,11 +65,21 @@ def _work(summary: dict[str, Any]) -> str:
     )
 
 
+def limit(summary: dict[str, Any], row: dict[str, Any]) -> str:
+    """What a decode step waits for: `cached` (not memory), `memory`, `arithmetic` or `neither`."""
+    machine = summary["machine"]
+    if summary["weights_bytes"] < CACHED_BYTES:
+        return "cached"
+    if row["intensity"] >= machine["balance_flop_per_byte"]:
+        return "arithmetic"
+    reached = row["bytes_per_s"] / machine["bandwidth_bytes_per_s"]
+    return "memory" if reached >= NEAR_THE_ROOF else "neither"
+
+
 def _balance(summary: dict[str, Any]) -> str:
     prefill, one, *_ = summary["intensity"]
-    balance = summary["machine"]["balance_flop_per_byte"]
-    reached, memory = one["bytes_per_s"], summary["machine"]["bandwidth_bytes_per_s"]
-    if summary["weights_bytes"] < CACHED_BYTES:
+    found = limit(summary, one)
+    if found == "cached":
         return (
             f"This model's {bytes_(summary['weights_bytes'])} of weights stay in the processor's"
             " cache, so its times say nothing about memory; take a real one for that."
@@ -76,8 +87,19 @@ def _balance(summary: dict[str, Any]) -> str:
     return (
         f"With it, a step at batch {one['batch']} does {one['intensity']:.2f} FLOP per byte it"
         f" moves and a prefill {number(prefill['intensity'])}; this machine balances at"
-        f" {balance:.1f}. So decoding waits for memory ({number(reached / 1e9)} of"
-        f" {number(memory / 1e9)} GB/s reached), and what the"
+        f" {summary['machine']['balance_flop_per_byte']:.1f}. {_waits(summary, one, found)}"
+    )
+
+
+def _waits(summary: dict[str, Any], one: dict[str, Any], found: str) -> str:
+    if found == "arithmetic":
+        return "So that step waits for arithmetic."
+    memory = number(summary["machine"]["bandwidth_bytes_per_s"] / 1e9)
+    reached = f"{number(one['bytes_per_s'] / 1e9)} of {memory} GB/s reached"
+    if found == "neither":
+        return f"It stays far from both ({reached}), so memory alone does not explain its time."
+    return (
+        f"So decoding waits for memory ({reached}), and what the"
         " cache adds to its bytes is what limits a batch."
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
+from wastesim.report.equivalence import limit
 from wastesim.report.palette import light
 from wastesim.report.text import count, number
 
@@ -95,17 +96,31 @@ def _lines(
 
 def _roofline(summary: dict[str, Any]) -> Picture:
     machine, rows = summary["machine"], summary["intensity"]
-    first = next(row for row in rows if row["kind"] == "decode")
     return Picture(
         "roofline",
-        f"Decoding {_together(first['batch'])} does {first['intensity']:.2f} FLOP per byte where"
-        " this machine can do"
-        f" {machine['balance_flop_per_byte']:.1f}: it waits for memory",
+        _roofline_title(summary),
         "Roof: measured bandwidth of matrix-vector products and measured peak of a large product,"
         " one thread. Points: measured steps, with how many requests are decoded together.",
         lambda figure, narrow: _draw_roofline(figure, machine, rows),
         height_px=400,
     )
+
+
+def _roofline_title(summary: dict[str, Any]) -> str:
+    first = next(row for row in summary["intensity"] if row["kind"] == "decode")
+    return (
+        f"Decoding {_together(first['batch'])} does {first['intensity']:.2f} FLOP per byte where"
+        f" this machine can do {summary['machine']['balance_flop_per_byte']:.1f}:"
+        f" {_LIMITS[limit(summary, first)]}"
+    )
+
+
+_LIMITS = {
+    "cached": "its weights stay in the processor's cache, so it does not wait for memory",
+    "memory": "it waits for memory",
+    "arithmetic": "it waits for arithmetic",
+    "neither": "it waits for neither memory nor arithmetic alone",
+}
 
 
 def _together(batch: int) -> str:
@@ -124,6 +139,7 @@ def _draw_roofline(figure: Figure, machine: dict[str, float], rows: Sequence[Any
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(left, right)
+    axes.set_ylim(axes.get_ylim()[0] / 1.6, None)  # the lowest point is named below itself
     axes.set_xlabel("FLOP per byte")
     axes.set_ylabel("GFLOP/s")
     axes.grid(axis="x")
