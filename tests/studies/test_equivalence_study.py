@@ -10,12 +10,13 @@ import pytest
 from wastesim import run
 from wastesim.config.equivalence import Equivalence
 from wastesim.decode.reference import NEAR_TIE, Verification
-from wastesim.errors import VerificationError
+from wastesim.errors import ConfigError, VerificationError
 from wastesim.report.equivalence import words
 from wastesim.report.figures.equivalence import pictures
 from wastesim.studies import equivalence
 from wastesim.studies.equivalence import demonstrate
 from wastesim.studies.equivalence_tables import memory_rows
+from wastesim.studies.laboratory import load_laboratory
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +102,30 @@ def test_a_token_that_differs_is_an_error():
     with pytest.raises(VerificationError, match="2 of 4 tokens differ"):
         equivalence._refuse("x", Verification(4, 2, 0, 2), [1], [1])
     equivalence._refuse("x", Verification(4, 3, 1, 0), [1, 2], [1, 3])  # a near tie, and counted
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("batches: []", r"e\.yaml:3:\d+: 'batches' must name at least one batch"),
+        ("batches: 3", r"e\.yaml:3:\d+: 'batches' must be a list \(got 3\)"),
+        ("models: []", r"e\.yaml:3:\d+: 'models' must name at least one model"),
+        ("models: gpt-2", r"e\.yaml:3:\d+: 'models' must be a list \(got 'gpt-2'\)"),
+        ("models: [gpt-2, gpt-9]", r"e\.yaml:3:\d+: 'models\[1\]' must be .*\(got 'gpt-9'\)"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_it_runs(tmp_path, line, words):
+    path = tmp_path / "e.yaml"
+    path.write_text(f"study: equivalence\nmodel: tiny\n{line}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_laboratory(path)
+    assert re.search(words, str(caught.value)), caught.value
+    assert len(caught.value.problems) == 1
+
+
+def test_a_study_made_in_python_is_refused_as_one_in_a_file_is():
+    with pytest.raises(ConfigError, match="'models\\[0\\]' must be"):
+        demonstrate(Equivalence(model="tiny", models=("gpt-9",)))
 
 
 def test_the_verb_writes_a_whole_report(tmp_path, capsys):

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, field_validator
 
 from wastesim.config.quality import Laboratory
 from wastesim.config.quantities import Count
 
-Names = Annotated[
-    tuple[str, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else ())
-]
-Batches = Annotated[
-    tuple[Count, ...],
-    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
-]
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
+Batches = Annotated[tuple[Count, ...], BeforeValidator(_tuple)]
 
 
 class Equivalence(Laboratory):
@@ -30,3 +29,17 @@ class Equivalence(Laboratory):
     batch_context: Count = 128
     #: Catalog models of the memory table.
     models: Names = ("gpt-2", "llama-3-8b", "llama-3-70b", "opt-13b", "gpt-3-175b")
+
+    @field_validator("batches")
+    @classmethod
+    def _some_batch(cls, batches: tuple[int, ...]) -> tuple[int, ...]:
+        if not batches:
+            raise ValueError("must name at least one batch, such as [1, 8]")
+        return batches
+
+    @field_validator("models")
+    @classmethod
+    def _some_model(cls, models: tuple[str, ...]) -> tuple[str, ...]:
+        if not models:
+            raise ValueError("must name at least one model of the catalog, such as [llama-3-8b]")
+        return models

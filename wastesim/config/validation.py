@@ -122,6 +122,7 @@ _SIMPLE = {
     "bool_type": "must be true or false",
     "string_type": "must be text",
     "list_type": "must be a list",
+    "tuple_type": "must be a list",
     "dict_type": "must be a mapping of keys to values",
     "model_type": "must be a mapping of keys to values",
     "model_attributes_type": "must be a mapping of keys to values",

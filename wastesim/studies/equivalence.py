@@ -28,6 +28,7 @@ from wastesim.studies.equivalence_tables import (
     memory_rows,
 )
 from wastesim.studies.laboratory import passage_tokens
+from wastesim.studies.laboratory_checks import refuse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,6 +101,7 @@ class EquivalenceResult:
 
 def demonstrate(study: Equivalence, progress: Any = None) -> EquivalenceResult:
     """Generate, compare, count and time; VerificationError when tokens differ."""
+    refuse(study)
     model = decode_model(study.model)
     weights = weights_of(model)
     text = passage_tokens(model, study.passage, study.prompt_tokens + 1, study.seed)

@@ -21,6 +21,7 @@ from wastesim.config.validation import describe, in_file_order, problems_of
 from wastesim.config.yaml_reader import Document
 from wastesim.decode.models import model_problem
 from wastesim.errors import ConfigError, InputError, Problem
+from wastesim.studies.laboratory_checks import study_problems
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +69,9 @@ def load_laboratory(source: Path, overrides: Sequence[str] = ()) -> Laboratory:
         found = problems_of(error, document, (), model, [EXTENDS])
     wrong = _wrong_model(document)
     found.update({} if wrong is None else {("model",): wrong})
+    if study is not None and wrong is None:
+        for path, text in study_problems(study):
+            found.setdefault(path, Problem(document.where(path), text))
     everything = [*in_file_order(found.values(), document), *document.problems, *problems]
     if everything or study is None:
         raise ConfigError(everything)

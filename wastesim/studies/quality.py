@@ -22,6 +22,7 @@ from wastesim.decode.models import decode_model
 from wastesim.errors import InputError
 from wastesim.metrics import SCHEMA_VERSION
 from wastesim.studies.laboratory import passage_tokens
+from wastesim.studies.laboratory_checks import refuse
 from wastesim.studies.quality_cells import BASELINE, Measured, measure_all
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class QualityResult:
 
 def measure(study: Quality, progress: Any = None, workers: int | None = None) -> QualityResult:
     """Measure every cache; those found in the folder of earlier ones are not measured again."""
+    refuse(study)
     model = decode_model(study.model)
     tokens = passage_tokens(model, study.passage, LEAST_TOKENS, study.seed)[: study.max_tokens]
     if len(tokens) < LEAST_TOKENS:
