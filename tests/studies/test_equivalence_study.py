@@ -13,7 +13,7 @@ from wastesim.decode.reference import NEAR_TIE, Verification
 from wastesim.errors import ConfigError, VerificationError
 from wastesim.report.equivalence import words
 from wastesim.report.figures.equivalence import pictures
-from wastesim.studies import equivalence
+from wastesim.studies import equivalence, equivalence_tables, laboratory_checks
 from wastesim.studies.equivalence import demonstrate
 from wastesim.studies.equivalence_tables import memory_rows
 from wastesim.studies.laboratory import load_laboratory
@@ -111,9 +111,14 @@ def test_a_token_that_differs_is_an_error():
         ("batches: 3", r"e\.yaml:3:\d+: 'batches' must be a list \(got 3\)"),
         ("models: []", r"e\.yaml:3:\d+: 'models' must name at least one model"),
         ("models: gpt-2", r"e\.yaml:3:\d+: 'models' must be a list \(got 'gpt-2'\)"),
+        ("prompt_tokens: 10000000", r"e\.yaml:3:\d+: 'prompt_tokens' \+ 'new_tokens' must be"
+         r" <= 8,192, .*\(got 10,000,000 \+ 200 = 10,000,200\)"),
+        ("new_tokens: 8000", r"e\.yaml:3:\d+: .*\(got 200 \+ 8,000 = 8,200\)"),
+        ("batch_context: 9000", r"e\.yaml:3:\d+: 'batch_context' must be <= 8,192"),
+        ("batches: [1, 1000000000]", r"e\.yaml:3:\d+: 'batches\[1\]' must be <= [\d,]+: each"),
         ("models: [gpt-2, gpt-9]", r"e\.yaml:3:\d+: 'models\[1\]' must be .*\(got 'gpt-9'\)"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_measured_is_refused_before_it_runs(tmp_path, line, words):
     path = tmp_path / "e.yaml"
     path.write_text(f"study: equivalence\nmodel: tiny\n{line}\n")
@@ -121,6 +126,23 @@ def test_what_cannot_be_measured_is_refused_before_it_runs(tmp_path, line, words
         load_laboratory(path)
     assert re.search(words, str(caught.value)), caught.value
     assert len(caught.value.problems) == 1
+
+
+def test_what_the_reference_has_no_memory_for_is_refused_with_both_numbers(monkeypatch):
+    monkeypatch.setattr(laboratory_checks, "_memory", lambda: 2**20)
+    study = Equivalence(model="tiny", batches=(1,), prompt_tokens=4000)
+    (found,) = laboratory_checks.study_problems(study)
+    assert "need about 672.91 MiB for all pairs of tokens, this machine has 1.00 MiB" in found[1]
+
+
+def test_steps_are_timed_at_the_context_that_their_work_is_counted_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(equivalence_tables, "step_seconds",
+                        lambda model, text, batch, context: asked.append(len(text[:context]))
+                        or (1.0, 1.0))  # fmt: skip
+    demonstrate(Equivalence(model="tiny", prompt_tokens=3, new_tokens=2, batches=(1,),
+                            batch_context=900))  # fmt: skip
+    assert asked == [900]
 
 
 def test_a_study_made_in_python_is_refused_as_one_in_a_file_is():

@@ -13,6 +13,8 @@ from wastesim.decode.geometry import DecodeModel
 from wastesim.request import Request
 from wastesim.rng import Streams
 
+ROUNDS = 5  # steps that are timed
+
 
 def decode_together(
     model: DecodeModel, prompts: Sequence[Sequence[int]], count: int
@@ -33,7 +35,7 @@ def ragged(tokens: Sequence[int], others: int, longest: int) -> list[list[int]]:
 
 
 def step_seconds(
-    model: DecodeModel, tokens: Sequence[int], batch: int, context: int, rounds: int = 5
+    model: DecodeModel, tokens: Sequence[int], batch: int, context: int, rounds: int = ROUNDS
 ) -> tuple[float, float]:
     """Best time of a prefill of one prompt, and of a step that decodes `batch` requests."""
     prompt = list(tokens[:context])

@@ -104,7 +104,8 @@ def demonstrate(study: Equivalence, progress: Any = None) -> EquivalenceResult:
     refuse(study)
     model = decode_model(study.model)
     weights = weights_of(model)
-    text = passage_tokens(model, study.passage, study.prompt_tokens + 1, study.seed)
+    least = max(study.prompt_tokens + 1, study.batch_context)
+    text = passage_tokens(model, study.passage, least, study.seed)
     prompt, count = text[: study.prompt_tokens], study.new_tokens
     steps = _Steps(progress)
     runs = {

@@ -42,9 +42,8 @@ class Speeds:
 def measure_speeds(model: DecodeModel, text: Sequence[int], study: Equivalence) -> Speeds:
     """Bandwidth, peak, a prefill, and a step of each batch."""
     prefill, decode = float("inf"), {}
-    context = min(study.batch_context, len(text))
     for batch in study.batches:
-        prefill_s, decode[batch] = step_seconds(model, text, batch, context)
+        prefill_s, decode[batch] = step_seconds(model, text, batch, study.batch_context)
         prefill = min(prefill, prefill_s)
     return Speeds(read_bandwidth(), peak_flop(), prefill, decode)
 

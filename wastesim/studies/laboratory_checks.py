@@ -5,6 +5,7 @@ Each finding is the key to point at and a whole sentence: a file's loader puts i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from wastesim.catalog.check import check_names
@@ -12,15 +13,25 @@ from wastesim.config.equivalence import Equivalence
 from wastesim.config.quality import Laboratory
 from wastesim.config.validation import describe
 from wastesim.config.yaml_reader import KeyPath
+from wastesim.decode.batch_run import ROUNDS
+from wastesim.decode.geometry import DecodeModel
+from wastesim.decode.models import decode_model
 from wastesim.errors import ConfigError, Problem
+from wastesim.units import format_bytes
 
 Finding = tuple[KeyPath, str]
+#: A drawn model has no context of its own; one uncached pass over so many takes about a second.
+DRAWN_CONTEXT = 8192
+_FLOATS_PER_PAIR = 5  # float64 numbers that the reference holds per pair of tokens, at its peak
 
 
 def study_problems(study: Laboratory) -> Iterator[Finding]:
     """Everything that keeps a study, whose keys are right one by one, from being measured."""
     if isinstance(study, Equivalence):
+        model = decode_model(study.model)
         yield from _unknown_models(study)
+        yield from _too_many_tokens(study, model)
+        yield from _too_large_batches(study, model)
 
 
 def refuse(study: Laboratory) -> None:
@@ -36,3 +47,50 @@ def _unknown_models(study: Equivalence) -> Iterator[Finding]:
         for _, text in check_names({"model": name}):
             path = ("models", index)
             yield path, describe(path, text, name)
+
+
+def context_of(model: DecodeModel) -> int:
+    """The most tokens that a model is given at once."""
+    return model.context or DRAWN_CONTEXT
+
+
+def _too_many_tokens(study: Equivalence, model: DecodeModel) -> Iterator[Finding]:
+    """More tokens than the model sees, or than the reference's matrix of all pairs has room for."""
+    prompt, new, most = study.prompt_tokens, study.new_tokens, context_of(model)
+    largest = "prompt_tokens" if prompt >= new else "new_tokens"
+    together = f"(got {prompt:,} + {new:,} = {prompt + new:,})"
+    needed, present = 8 * _FLOATS_PER_PAIR * (prompt + new) ** 2, _memory()
+    if prompt + new > most:
+        yield (
+            (largest,),
+            f"'prompt_tokens' + 'new_tokens' must be <= {most:,}, the tokens that {model.name}"
+            f" sees at once {together}",
+        )
+    elif needed > present:
+        yield (
+            (largest,),
+            f"'prompt_tokens' + 'new_tokens' are too many {together}: the float64 reference would"
+            f" need about {format_bytes(needed)} for all pairs of tokens, this machine has"
+            f" {format_bytes(present)}",
+        )
+    if study.batch_context > most:
+        text = f"must be <= {most:,}, the tokens that {model.name} sees at once"
+        yield ("batch_context",), describe(("batch_context",), text, study.batch_context)
+
+
+def _too_large_batches(study: Equivalence, model: DecodeModel) -> Iterator[Finding]:
+    each = model.kv_bytes_per_cell(4) * (min(study.batch_context, context_of(model)) + ROUNDS + 1)
+    present = _memory()
+    for index, batch in enumerate(study.batches):
+        if batch * each > present:
+            path = ("batches", index)
+            text = (
+                f"must be <= {present // each:,}: each request takes {format_bytes(each)} of cache"
+                f" and this machine has {format_bytes(present)}"
+            )
+            yield path, describe(path, text, batch)
+
+
+def _memory() -> int:
+    """Bytes of memory in this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
