@@ -8,14 +8,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from wastesim import metrics
 from wastesim.catalog import check_names, resolve_model
 from wastesim.catalog.models import is_model_file
 from wastesim.config import Check, Experiment, Override, check_document, load_document
 from wastesim.config.cells import cell_problems, with_absolute_values
 from wastesim.config.compare import variant_problems, with_absolute_variants
+from wastesim.config.decode import CacheFormatChoice, Decode
 from wastesim.config.hardware import ModelGeometry
 from wastesim.config.yaml_reader import KeyPath
+from wastesim.errors import ConfigError
 from wastesim.records import Records
 from wastesim.records.files import parquet_is_there
 from wastesim.window import within
@@ -28,9 +32,14 @@ if TYPE_CHECKING:
 
 
 def check_decode(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
-    """`(("decode", "model"), "must be ...")` when no such transformer can be executed."""
+    """`(("decode", "model"), "must be ...")` when no such transformer can be executed.
+
+    Likewise of `kv_cache_dtype`, when that transformer's heads cannot be stored so.
+    """
     decode = tree.get("decode")
-    name = decode.get("model") if isinstance(decode, Mapping) else None
+    if not isinstance(decode, Mapping):
+        return
+    name = decode.get("model", Decode.model_fields["model"].default)
     if not isinstance(name, str):
         return
     from wastesim.decode import model_problem
@@ -38,6 +47,21 @@ def check_decode(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     problem = model_problem(name)
     if problem:
         yield ("decode", "model"), problem
+    elif decode.get("engine", "numpy") != "none":
+        yield from _unfit_format(name, decode.get("kv_cache_dtype", "float32"))
+
+
+def _unfit_format(name: str, how: Any) -> Iterator[tuple[KeyPath, str]]:
+    from wastesim.decode import decode_model
+    from wastesim.decode.codecs import codec_for
+
+    try:
+        found = TypeAdapter(CacheFormatChoice).validate_python(how)
+        codec_for(found, decode_model(name).head_dim)
+    except ValidationError:
+        return  # the config says so itself
+    except ConfigError as error:
+        yield ("decode", "kv_cache_dtype"), str(error)
 
 
 def check_format(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:

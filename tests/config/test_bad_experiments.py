@@ -197,6 +197,9 @@ NAMES = [
         " 'contigous')"),
     Bad("kind: roofline", "kind: rooflin", "13:9: 'clock.kind' must be 'roofline', …; did you mean"
         " 'roofline'? (got 'rooflin')"),
+    Bad("{engine: none, model: tiny}", "{model: tiny, kv_cache_dtype: q4_0}",
+        "12:23: 'kv_cache_dtype' q4_0 needs a head_dim that is a multiple of its groups of 32"
+        " (the model's is 16)"),
     Bad("engine: none", "engine: torch", "12:10: 'decode.engine' must be 'numpy', 'none'"
         " (got 'torch')"),
     Bad("records: full", "records: some", "14:10: 'output.records' must be 'full', 'none'"

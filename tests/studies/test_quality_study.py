@@ -201,6 +201,16 @@ def test_caches_that_make_no_sense_are_refused(tmp_path, changed, words):
     assert re.search(words, said), said
 
 
+def test_formats_that_do_not_fit_the_model_are_refused_with_their_place(tmp_path):
+    text = YAML.replace("int8", "q4_0") + "  - {kv_cache_dtype: {dtype: int8, hadamard: true}}\n"
+    said = problems(tmp_path, text + "  - q8_0\n")
+    assert re.search(r"q\.yaml:5:\d+: 'cells\[1\]': 'kv_cache_dtype' q4_0 needs a head_dim", said)
+    assert re.search(r"q\.yaml:8:\d+: 'cells\[4\]': 'kv_cache_dtype' q8_0 needs a head_dim", said)
+    assert "cells[3]" not in said
+    with pytest.raises(ConfigError, match=r"'cells\[0\]': 'kv_cache_dtype' q4_0"):
+        measure(Quality.model_validate({"model": "tiny", "cells": ["q4_0"]}), workers=1)
+
+
 def test_every_problem_is_told_at_once_with_its_place(tmp_path):
     said = problems(tmp_path, YAML + "celz: 3\n", "model=tinny", "seed=-1")
     assert "'model' must be one of tiny, small, smollm2" in said

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 from wastesim.catalog.check import check_names
 from wastesim.config.equivalence import Equivalence
-from wastesim.config.quality import Laboratory
+from wastesim.config.quality import Laboratory, Quality
 from wastesim.config.validation import describe
 from wastesim.config.yaml_reader import KeyPath
 from wastesim.decode.batch_run import ROUNDS
+from wastesim.decode.codecs import codec_for
 from wastesim.decode.geometry import DecodeModel
 from wastesim.decode.models import decode_model
 from wastesim.errors import ConfigError, Problem
@@ -32,6 +33,8 @@ def study_problems(study: Laboratory) -> Iterator[Finding]:
         yield from _unknown_models(study)
         yield from _too_many_tokens(study, model)
         yield from _too_large_batches(study, model)
+    elif isinstance(study, Quality):
+        yield from _unfit_formats(study, decode_model(study.model))
 
 
 def refuse(study: Laboratory) -> None:
@@ -47,6 +50,15 @@ def _unknown_models(study: Equivalence) -> Iterator[Finding]:
         for _, text in check_names({"model": name}):
             path = ("models", index)
             yield path, describe(path, text, name)
+
+
+def _unfit_formats(study: Quality, model: DecodeModel) -> Iterator[Finding]:
+    """Caches whose format does not divide a head of this model."""
+    for index, cell in enumerate(study.cells):
+        try:
+            codec_for(cell.kv_cache_dtype, model.head_dim)
+        except ConfigError as error:
+            yield ("cells", index), f"'cells[{index}]': {error}"
 
 
 def context_of(model: DecodeModel) -> int:
