@@ -24,7 +24,7 @@ from wastesim.decode.whole_pass import CacheRule, likelihoods
 from wastesim.errors import InputError
 from wastesim.request import Request
 from wastesim.rng import Streams
-from wastesim.studies.laboratory import passage_text
+from wastesim.studies.passages import passage_text
 
 from .peers import LlamaCpp, TorchModel, dequantised, float32_file
 

@@ -15,7 +15,7 @@ from wastesim.decode.tokenizer import tokenizer_of
 from wastesim.decode.weights import Weights
 from wastesim.decode.whole_pass import CacheRule, Likelihoods, likelihoods
 from wastesim.errors import InputError
-from wastesim.studies.laboratory import passage_text
+from wastesim.studies.passages import passage_text
 
 
 @pytest.fixture(scope="module")

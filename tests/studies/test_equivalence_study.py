@@ -36,6 +36,11 @@ def test_tokens_are_identical_every_way(summary):
     assert same["smallest_gap"] > NEAR_TIE
 
 
+def test_the_setting_says_which_tokens_were_read(summary):
+    said = "tiny, 60 tokens drawn at random (a drawn model reads no text) as prompt, 40 new ones"
+    assert words(summary).setting.startswith(said)
+
+
 def test_totals_are_those_of_the_formulas(summary):
     work = summary["work"]
     assert work["with"]["columns_computed"] == 2 * 99

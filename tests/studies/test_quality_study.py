@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from wastesim import run
 from wastesim.config.quality import CacheCell, Quality
+from wastesim.decode import tokenizer
 from wastesim.decode.geometry import decode_model
 from wastesim.errors import ConfigError, InputError
 from wastesim.report.figures.quality import front
 from wastesim.report.laboratory import answer
-from wastesim.studies import quality_cells
-from wastesim.studies.laboratory import load_laboratory, passage_text, study_of
+from wastesim.report.quality import words
+from wastesim.studies import laboratory_checks, passages, quality_cells
+from wastesim.studies.laboratory import load_laboratory, study_of
+from wastesim.studies.passages import passage_text
 from wastesim.studies.quality import QualityResult, cell_bytes, measure
 
 ROUGH = {"dtype": "int4_sym", "group_size": 16}
@@ -225,6 +229,48 @@ def test_passages_are_found_by_name_or_file_and_missed_clearly(tmp_path):
     assert passage_text(str(own)) == "mine"
     with pytest.raises(InputError, match=r"passage 'nope': .*one of the-tide-table"):
         passage_text("nope")
+
+
+@pytest.mark.parametrize(
+    ("content", "model", "words"),
+    [
+        (None, "tiny", "'passage' cannot be read by tiny: its weights are drawn"),
+        (b"\xff\x00\xfe", "tiny", "'passage' cannot be read by tiny"),
+        (b"some text", "tiny", "'passage' cannot be read by tiny"),
+        (None, "reader", r"own\.txt': cannot be read \(No such file or directory\)"),
+        (b"\xff\x00\xfe", "reader", r"own\.txt': cannot be read \(it is not UTF-8\)"),
+        (b"", "reader", r"own\.txt': has 0 tokens, 512 are needed"),
+    ],
+)
+def test_a_passage_that_cannot_be_used_is_refused_with_its_place(
+    tmp_path, monkeypatch, content, model, words
+):
+    if content is not None:
+        (tmp_path / "own.txt").write_bytes(content)
+    if model == "reader":
+        pretend_to_read(monkeypatch)
+    said = problems(tmp_path, YAML + "passage: own.txt\n")
+    assert re.search(r"q\.yaml:7:\d+: .*" + words, said), said
+
+
+def pretend_to_read(monkeypatch):
+    """Let `tiny` have a tokenizer: one token per letter."""
+    letters = SimpleNamespace(encode=lambda text: list(text.encode()))
+    monkeypatch.setattr(passages, "reads_text", lambda model: True)
+    monkeypatch.setattr(laboratory_checks, "reads_text", lambda model: True)
+    monkeypatch.setattr(tokenizer, "tokenizer_of", lambda model: letters)
+
+
+def test_the_report_says_which_tokens_were_read(study, monkeypatch):
+    drawn = measure(study, workers=1).summary
+    assert drawn["passage"] is None
+    assert words(drawn).setting == (
+        "tiny, 768 tokens drawn at random (a drawn model reads no text), each read given those"
+        " before it"
+    )
+    pretend_to_read(monkeypatch)
+    read = measure(study.model_copy(update={"max_tokens": 600}), workers=1).summary
+    assert words(read).setting.startswith("tiny, 600 tokens of the-tide-table, each read")
 
 
 def test_a_passage_too_short_says_both_numbers(study):

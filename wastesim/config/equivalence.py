@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, field_validator
 from wastesim.config.quality import Laboratory
 from wastesim.config.quantities import Count
 
+
 def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
@@ -29,6 +30,11 @@ class Equivalence(Laboratory):
     batch_context: Count = 128
     #: Catalog models of the memory table.
     models: Names = ("gpt-2", "llama-3-8b", "llama-3-70b", "opt-13b", "gpt-3-175b")
+
+    @property
+    def tokens_read(self) -> int:
+        """Tokens of the passage that are needed: of the prompt, or of the timed steps."""
+        return max(self.prompt_tokens + 1, self.batch_context)
 
     @field_validator("batches")
     @classmethod

@@ -19,6 +19,7 @@ NAME_OR_PATH_KEYS: dict[KeyPath, tuple[str, ...]] = {
     ("workload", "lengths"): ("/", *_ENDINGS),
     ("model",): (".json", ".gguf"),
     ("decode", "model"): (".gguf",),
+    ("passage",): ("/", ".md", *_ENDINGS),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wastesim.report.laboratory import Grid, Words
+from wastesim.report.laboratory import Grid, Words, tokens_of
 from wastesim.report.text import bytes_, count, number, seconds
 
 CACHED_BYTES = 2**25  # what a processor's cache may hold
@@ -24,7 +24,7 @@ def words(summary: dict[str, Any]) -> Words:
             f" {seconds(last['without_s'])})"
         ),
         setting=(
-            f"{summary['model']}, {count(summary['prompt_tokens'])} tokens of prompt,"
+            f"{summary['model']}, {count(summary['prompt_tokens'])} {tokens_of(summary)} as prompt,"
             f" {count(new)} new ones, greedy, one thread"
         ),
         paragraphs=[_identity(summary), _work(summary), _balance(summary), _late(summary)],

@@ -75,6 +75,14 @@ def answer(summary: dict[str, Any]) -> str:
     return f"{words.claim}: {words.evidence}."
 
 
+def tokens_of(summary: dict[str, Any]) -> str:
+    """`tokens of the-tide-table`; a drawn model is given drawn ones, and reads no text."""
+    passage = summary["passage"]
+    if passage is None:
+        return "tokens drawn at random (a drawn model reads no text)"
+    return f"tokens of {passage.replace(chr(92), '/').rsplit('/', 1)[-1]}"
+
+
 def _study(name: str) -> Any:
     """How a study puts its words, and its pictures."""
     from wastesim.report import capacity, equivalence, quality

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wastesim.report.laboratory import Grid, Words
+from wastesim.report.laboratory import Grid, Words, tokens_of
 from wastesim.report.text import bytes_, count, percent
 
 #: A cache costs "less than 1 %" when the whole interval of its change lies below this.
@@ -21,8 +21,8 @@ def words(summary: dict[str, Any]) -> Words:
         claim=claim,
         evidence=evidence,
         setting=(
-            f"{summary['model']}, {count(summary['tokens'])} tokens of"
-            f" {_short(summary['passage'])}, each read given those before it"
+            f"{summary['model']}, {count(summary['tokens'])} {tokens_of(summary)},"
+            " each read given those before it"
         ),
         paragraphs=[say for make in (_integers, _recent, _sinks) if (say := make(summary))],
         grids=[_grid(summary)],
@@ -165,7 +165,3 @@ def _explanations(summary: dict[str, Any]) -> list[str]:
         " arena they are held beside their packed cells, so that written cells stay countable.",
         "What falls out of a window is freed at once: the bytes are those of the window alone.",
     ]
-
-
-def _short(passage: str) -> str:
-    return passage.replace("\\", "/").rsplit("/", 1)[-1]

@@ -27,8 +27,8 @@ from wastesim.studies.equivalence_tables import (
     measure_speeds,
     memory_rows,
 )
-from wastesim.studies.laboratory import passage_tokens
 from wastesim.studies.laboratory_checks import refuse
+from wastesim.studies.passages import passage_read, passage_tokens
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +63,7 @@ class EquivalenceResult:
             "interrupted": False,
             "model": self.model.name,
             "weights_bytes": 4 * self.model.weights,
+            "passage": passage_read(self.study, self.model),
             "prompt_tokens": self.study.prompt_tokens,
             "new_tokens": self.study.new_tokens,
             "identical": {
@@ -104,8 +105,7 @@ def demonstrate(study: Equivalence, progress: Any = None) -> EquivalenceResult:
     refuse(study)
     model = decode_model(study.model)
     weights = weights_of(model)
-    least = max(study.prompt_tokens + 1, study.batch_context)
-    text = passage_tokens(model, study.passage, least, study.seed)
+    text = passage_tokens(model, study.passage, study.tokens_read, study.seed)
     prompt, count = text[: study.prompt_tokens], study.new_tokens
     steps = _Steps(progress)
     runs = {

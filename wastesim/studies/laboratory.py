@@ -1,4 +1,4 @@
-"""What the studies of the cache laboratory share: reading one, its passage, keeping its results.
+"""What the studies of the cache laboratory share: reading one, keeping its results.
 
 They have no workload and no server: their file says a model, a passage and what to try.
 """
@@ -20,16 +20,12 @@ from wastesim.config.quality import Laboratory, Quality
 from wastesim.config.validation import describe, in_file_order, problems_of
 from wastesim.config.yaml_reader import Document
 from wastesim.decode.models import model_problem
-from wastesim.errors import ConfigError, InputError, Problem
+from wastesim.errors import ConfigError, Problem
 from wastesim.studies.laboratory_checks import study_problems
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from wastesim.decode.geometry import DecodeModel
-
 STUDIES: dict[str, type[Laboratory]] = {"quality": Quality, "equivalence": Equivalence}
-_FOLDER = Path(__file__).resolve().parents[1]
 
 
 class Finished(Protocol):
@@ -86,35 +82,6 @@ def _wrong_model(document: Document) -> Problem | None:
     return Problem(document.where(("model",)), text) if text else None
 
 
-def passage_text(name: str) -> str:
-    """The passage of that name, or in that file; InputError when there is none."""
-    shipped = _passages() / f"{name}.txt"
-    path = shipped if shipped.is_file() else Path(name)
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        known = ", ".join(sorted(path.stem for path in _passages().glob("*.txt")))
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise InputError(
-            f"passage '{name}': cannot be read ({reason}); give a text file or one of {known}"
-        ) from None
-
-
-def passage_tokens(model: DecodeModel, name: str, least: int, seed: int = 0) -> list[int]:
-    """Token ids of a passage; drawn ones for a drawn model, which has no tokenizer."""
-    if model.source is None:
-        import numpy as np
-
-        drawn = np.random.default_rng(seed).integers(model.vocab, size=max(least, 768))
-        return [int(token) for token in drawn]
-    from wastesim.decode.tokenizer import tokenizer_of
-
-    tokens = tokenizer_of(model).encode(passage_text(name))
-    if len(tokens) < least:
-        raise InputError(f"passage '{name}': has {len(tokens):,} tokens, {least:,} are needed")
-    return tokens
-
-
 def save_laboratory(
     study: Laboratory, result: Finished, folder: Path, source: str, provenance: dict[str, Any]
 ) -> list[str]:
@@ -131,8 +98,3 @@ def save_laboratory(
     return write_laboratory(
         result.summary, folder, resolved=resolved, provenance=provenance, figures=study.figures
     )
-
-
-def _passages() -> Path:
-    installed = _FOLDER / "_workloads"
-    return (installed if installed.is_dir() else _FOLDER.parent / "workloads") / "passages"

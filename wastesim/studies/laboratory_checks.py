@@ -17,12 +17,14 @@ from wastesim.decode.batch_run import ROUNDS
 from wastesim.decode.codecs import codec_for
 from wastesim.decode.geometry import DecodeModel
 from wastesim.decode.models import decode_model
-from wastesim.errors import ConfigError, Problem
+from wastesim.errors import ConfigError, InputError, Problem
+from wastesim.studies.passages import passage_tokens, reads_text
 from wastesim.units import format_bytes
 
 Finding = tuple[KeyPath, str]
 #: A drawn model has no context of its own; one uncached pass over so many takes about a second.
 DRAWN_CONTEXT = 8192
+LEAST_TOKENS = 512  # of a quality study: fewer say little of windows, and nothing of intervals
 _FLOATS_PER_PAIR = 5  # float64 numbers that the reference holds per pair of tokens, at its peak
 
 
@@ -31,10 +33,13 @@ def study_problems(study: Laboratory) -> Iterator[Finding]:
     if isinstance(study, Equivalence):
         model = decode_model(study.model)
         yield from _unknown_models(study)
-        yield from _too_many_tokens(study, model)
+        too_many = list(_too_many_tokens(study, model))
+        yield from too_many or _unusable_passage(study, model, study.tokens_read)
         yield from _too_large_batches(study, model)
     elif isinstance(study, Quality):
-        yield from _unfit_formats(study, decode_model(study.model))
+        model = decode_model(study.model)
+        yield from _unfit_formats(study, model)
+        yield from _unusable_passage(study, model, LEAST_TOKENS)
 
 
 def refuse(study: Laboratory) -> None:
@@ -59,6 +64,22 @@ def _unfit_formats(study: Quality, model: DecodeModel) -> Iterator[Finding]:
             codec_for(cell.kv_cache_dtype, model.head_dim)
         except ConfigError as error:
             yield ("cells", index), f"'cells[{index}]': {error}"
+
+
+def _unusable_passage(study: Laboratory, model: DecodeModel, least: int) -> Iterator[Finding]:
+    """A passage that cannot be read, that is too short, or that this model cannot read at all."""
+    usual = type(study).model_fields["passage"].default
+    if not reads_text(model) and study.passage != usual:
+        text = (
+            f"cannot be read by {model.name}: its weights are drawn, it has no tokenizer and is"
+            " given drawn tokens; leave it out, or take a model that reads text"
+        )
+        yield ("passage",), describe(("passage",), text, study.passage)
+        return
+    try:
+        passage_tokens(model, study.passage, least, study.seed)
+    except InputError as error:
+        yield ("passage",), str(error)
 
 
 def context_of(model: DecodeModel) -> int:

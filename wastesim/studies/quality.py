@@ -21,14 +21,13 @@ from wastesim.decode.geometry import DecodeModel
 from wastesim.decode.models import decode_model
 from wastesim.errors import InputError
 from wastesim.metrics import SCHEMA_VERSION
-from wastesim.studies.laboratory import passage_tokens
-from wastesim.studies.laboratory_checks import refuse
+from wastesim.studies.laboratory_checks import LEAST_TOKENS, refuse
+from wastesim.studies.passages import passage_read, passage_tokens
 from wastesim.studies.quality_cells import BASELINE, Measured, measure_all
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LEAST_TOKENS = 512  # fewer say little of windows, and nothing of intervals
 RESAMPLES = 2000
 CURVE_LENGTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 340, 512, 1024, 2048, 4096, 8192)
 
@@ -58,7 +57,7 @@ class QualityResult:
             "interrupted": self.interrupted,
             "missing": list(self.missing),
             "model": self.model.name,
-            "passage": self.study.passage,
+            "passage": passage_read(self.study, self.model),
             "tokens": self.tokens,
             "block_tokens": self.study.block_tokens,
             "cells": [self._row(cell) for cell in self._all() if cell.label in self.cells],

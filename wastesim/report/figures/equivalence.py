@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
 from wastesim.report.equivalence import limit
+from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
 from wastesim.report.palette import light
 from wastesim.report.text import count, number
 
