@@ -273,9 +273,28 @@ def test_the_report_says_which_tokens_were_read(study, monkeypatch):
     assert words(read).setting.startswith("tiny, 600 tokens of the-tide-table, each read")
 
 
-def test_a_passage_too_short_says_both_numbers(study):
-    with pytest.raises(InputError, match=r"'max_tokens' must be >= 512 \(got 100\)"):
+def test_too_few_tokens_say_both_numbers(study, tmp_path):
+    with pytest.raises(ConfigError, match=r"'max_tokens' must be >= 512 \(got 100\)"):
         measure(study.model_copy(update={"max_tokens": 100}), workers=1)
+    said = problems(tmp_path, YAML + "max_tokens: 100\n")
+    assert re.search(r"q\.yaml:7:\d+: 'max_tokens' must be >= 512 \(got 100\)", said)
+
+
+def test_blocks_that_leave_no_interval_are_refused(study, tmp_path):
+    said = problems(tmp_path, YAML + "max_tokens: 600\n", "block_tokens=100000")
+    assert said == (
+        "--set block_tokens: 'block_tokens' must be <= 59: an interval needs 10 blocks of the 599"
+        " tokens that are judged (got 100000)"
+    )
+    fits = measure(study.model_copy(update={"max_tokens": 600, "block_tokens": 59}), workers=1)
+    assert all(row["change_low"] <= row["change_high"] for row in fits.summary["cells"])
+
+
+def test_more_text_than_the_model_sees_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(laboratory_checks, "DRAWN_CONTEXT", 700)
+    said = problems(tmp_path, YAML)
+    assert "'max_tokens' must be <= 700, the tokens that tiny sees at once" in said
+    assert "(the passage has 768)" in said
 
 
 def test_experiments_are_told_apart_from_studies(tmp_path):

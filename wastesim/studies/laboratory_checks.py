@@ -24,6 +24,7 @@ from wastesim.units import format_bytes
 Finding = tuple[KeyPath, str]
 #: A drawn model has no context of its own; one uncached pass over so many takes about a second.
 DRAWN_CONTEXT = 8192
+LEAST_BLOCKS = 10  # to draw from: the interval of one block would be a point
 LEAST_TOKENS = 512  # of a quality study: fewer say little of windows, and nothing of intervals
 _FLOATS_PER_PAIR = 5  # float64 numbers that the reference holds per pair of tokens, at its peak
 
@@ -39,7 +40,8 @@ def study_problems(study: Laboratory) -> Iterator[Finding]:
     elif isinstance(study, Quality):
         model = decode_model(study.model)
         yield from _unfit_formats(study, model)
-        yield from _unusable_passage(study, model, LEAST_TOKENS)
+        unusable = list(_unusable_passage(study, model, LEAST_TOKENS))
+        yield from unusable or _unfit_lengths(study, model)
 
 
 def refuse(study: Laboratory) -> None:
@@ -80,6 +82,27 @@ def _unusable_passage(study: Laboratory, model: DecodeModel, least: int) -> Iter
         passage_tokens(model, study.passage, least, study.seed)
     except InputError as error:
         yield ("passage",), str(error)
+
+
+def _unfit_lengths(study: Quality, model: DecodeModel) -> Iterator[Finding]:
+    """Too few tokens or blocks to say anything of, or more tokens than the model sees."""
+    whole = passage_tokens(model, study.passage, LEAST_TOKENS, study.seed)
+    read, most = len(whole[: study.max_tokens]), context_of(model)
+    if read < LEAST_TOKENS:
+        text = f"must be >= {LEAST_TOKENS}"
+        yield ("max_tokens",), describe(("max_tokens",), text, study.max_tokens)
+    elif read > most:
+        yield (
+            ("max_tokens",),
+            f"'max_tokens' must be <= {most:,}, the tokens that {model.name} sees at once (the"
+            f" passage has {len(whole):,})",
+        )
+    elif study.block_tokens > (read - 1) // LEAST_BLOCKS:  # the first token is not judged
+        text = (
+            f"must be <= {(read - 1) // LEAST_BLOCKS}: an interval needs {LEAST_BLOCKS} blocks of"
+            f" the {read - 1:,} tokens that are judged"
+        )
+        yield ("block_tokens",), describe(("block_tokens",), text, study.block_tokens)
 
 
 def context_of(model: DecodeModel) -> int:
