@@ -7,13 +7,13 @@ YAML to paste.  The table is that of `clock: {kind: table}`; see docs/clocks.md.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from wastesim.errors import ConfigError, WastesimError
+from wastesim.json_text import json_text
 from wastesim.verb import Verb
 
 
@@ -54,7 +54,7 @@ def report(options: argparse.Namespace) -> str:
     steps = read_steps(options.file, repeats=True)
     found = fit(steps, *_machine(options))
     if options.json:
-        return json.dumps(found.to_tree(), indent=1)
+        return json_text(found.to_tree())
     return "\n".join(found.lines(str(options.file)))
 
 

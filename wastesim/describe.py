@@ -7,13 +7,13 @@ writes pictures and a JSON file.  Exit codes: 0 done, 2 bad input or output.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wastesim.errors import InputError, OutputError, WastesimError
+from wastesim.json_text import json_text
 from wastesim.verb import Verb
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def show(options: argparse.Namespace) -> None:
 
     described = describe(options)
     if options.json:
-        print(json.dumps(described.to_tree(), indent=1, ensure_ascii=False))
+        print(json_text(described.to_tree()))
     target = options.output
     if target is None and not options.json:
         target = Path("reports") / "workload" / (Path(options.file).name.partition(".")[0] or "it")

@@ -8,13 +8,13 @@ Exit codes: 0 done, 2 a folder that holds no records, or a file that cannot be w
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from wastesim.errors import InputError, OutputError, WastesimError
+from wastesim.json_text import json_text
 from wastesim.report.comparison_parts import Part
 from wastesim.verb import Verb
 
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
     try:
         if options.measure:
-            print(json.dumps(measured(example_parts()), indent=1))
+            print(json_text(measured(example_parts())))
         else:
             _write(options)
     except WastesimError as error:

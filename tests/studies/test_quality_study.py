@@ -124,6 +124,17 @@ def test_a_damaged_kept_result_is_measured_again(study, cache):
     assert measure(study, workers=1).summary == first
 
 
+def test_a_format_that_overflows_is_left_out_by_name(study, tmp_path):
+    whole = measure(study, workers=1)
+    found = dict(whole.cells)
+    found["int8"] = found["int8"]._replace(nll=found["int8"].nll * np.float32("nan"))
+    broken = QualityResult(study, whole.model, whole.tokens, found)
+    assert "int8" not in by_label(broken)
+    assert broken.summary["overflowed"] == ["int8"]
+    assert words(broken.summary).state == "Keys or values are too large for int8: left out."
+    json.dumps(broken.summary, allow_nan=False)
+
+
 def test_processes_give_the_same_numbers(study):
     alone = measure(study, workers=1).summary
     for path in (quality_cells.cache_folder() / "cells").iterdir():

@@ -56,6 +56,16 @@ def test_two_hundred_cells_are_the_same_in_parallel_and_one_by_one(here: Path) -
     assert len(table(here / "serial").splitlines()) == 201
 
 
+def test_an_infinite_rate_is_text_where_json_has_no_number_for_it(here: Path) -> None:
+    path = saved(here, sweep={"grid": {"workload.request_rate": [1, float("inf")]}})
+    assert ran(path, "--output", "out", "--executor", "serial", "--quiet").returncode == 0
+    for file in (here / "out").rglob("*.json"):
+        assert "Infinity" not in file.read_text(), file
+    assert summary(here / "out")["cells"][1]["values"] == {"workload.request_rate": "inf"}
+    again = ran(path, "--output", "out", "--executor", "serial", "--quiet", "--resume")
+    assert (again.returncode, again.stderr) == (0, "")
+
+
 def test_one_replication_of_a_cell_is_what_run_says_of_it(here: Path) -> None:
     path = saved(here, sweep={"grid": {"server.max_num_seqs": [1, 2]}})
     assert run.main([str(path), "--output", "s", "--executor", "serial", "--quiet"]) == 0

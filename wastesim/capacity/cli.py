@@ -7,13 +7,13 @@ options, an impossible configuration, or a file that cannot be used.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wastesim.errors import ConfigError, WastesimError
+from wastesim.json_text import json_text
 from wastesim.verb import Verb
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
     try:
         tree, lines = _run(options)
-        text = json.dumps(tree, indent=2, ensure_ascii=False) if options.json else "\n".join(lines)
+        text = json_text(tree, indent=2) if options.json else "\n".join(lines)
         print(text)
         return 0
     except WastesimError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from wastesim.capacity.asking import questions
 from wastesim.capacity.cli import one_answer, parser, with_defaults
 from wastesim.config import Experiment, dump_yaml
 from wastesim.errors import OutputError
+from wastesim.json_text import json_text
 from wastesim.output import ResultFolder, provenance
 from wastesim.studies.capacity import with_values
 
@@ -70,7 +70,7 @@ def _save(
     (folder / "experiment.yaml").write_text(source, encoding="utf-8")
     (folder / "resolved.yaml").write_text(resolved, encoding="utf-8")
     for name, content in (("run", where), ("summary", summary)):
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        text = json_text(content) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
     figures = experiment.output.figures
     return write_laboratory(summary, folder, resolved=resolved, provenance=where, figures=figures)

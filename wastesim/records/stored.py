@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wastesim.json_text import json_text
 from wastesim.records.corrections import FIELDS, apply
 from wastesim.records.facts import Facts
 from wastesim.records.files import Format, read, write
@@ -79,7 +80,7 @@ class Records:
             np.savez_compressed(folder / "ticks.npz", allow_pickle=False, **self.ticks)
         else:
             self._save_as(format, folder, ("requests", "spans", "ticks"))
-        text = json.dumps(asdict(self.facts), indent=1, ensure_ascii=False)
+        text = json_text(asdict(self.facts))
         (folder / "facts.json").write_text(text + "\n", encoding="utf-8")
 
     @classmethod

@@ -5,11 +5,11 @@ The numbers are those of `wastesim.workload.describe`, where they are defined.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wastesim.json_text import json_text
 from wastesim.report.text import DASH, count, number, percent, seconds
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def write_description(described: Described, folder: Path) -> list[str]:
     from wastesim.report.figures.lengths_workload import draw_workload
 
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(described.to_tree(), indent=1, ensure_ascii=False)
+    text = json_text(described.to_tree())
     (folder / "workload.json").write_text(text + "\n", encoding="utf-8")
     return draw_workload(described.description, described.trace, folder)
 

@@ -16,7 +16,6 @@ PLAIN = ("float16", "fp8_e4m3", "int8", "int4_sym, groups of 32", "int4_asym, gr
 def words(summary: dict[str, Any]) -> Words:
     """Everything the report of this study says."""
     claim, evidence = _answer(summary)
-    missing = summary["missing"]
     return Words(
         claim=claim,
         evidence=evidence,
@@ -27,8 +26,16 @@ def words(summary: dict[str, Any]) -> Words:
         paragraphs=[say for make in (_integers, _recent, _sinks) if (say := make(summary))],
         grids=[_grid(summary)],
         explanations=_explanations(summary),
-        state=f"This study was stopped; not measured: {', '.join(missing)}." if missing else "",
+        state=_state(summary),
     )
+
+
+def _state(summary: dict[str, Any]) -> str:
+    missing, overflowed = summary["missing"], summary["overflowed"]
+    said = [f"This study was stopped; not measured: {', '.join(missing)}."] if missing else []
+    if overflowed:
+        said.append(f"Keys or values are too large for {', '.join(overflowed)}: left out.")
+    return " ".join(said)
 
 
 def change(value: float) -> str:

@@ -5,7 +5,6 @@ They have no workload and no server: their file says a model, a passage and what
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,6 +20,7 @@ from wastesim.config.validation import describe, in_file_order, problems_of
 from wastesim.config.yaml_reader import Document
 from wastesim.decode.models import model_problem
 from wastesim.errors import ConfigError, Problem
+from wastesim.json_text import json_text
 from wastesim.studies.laboratory_checks import study_problems
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def save_laboratory(
     (folder / "experiment.yaml").write_text(source, encoding="utf-8")
     (folder / "resolved.yaml").write_text(resolved, encoding="utf-8")
     for name, content in (("run", provenance), ("summary", result.summary)):
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        text = json_text(content) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
     result.table().to_csv(folder / "summary.csv", index=False, lineterminator="\n")
     return write_laboratory(

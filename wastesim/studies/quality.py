@@ -55,11 +55,12 @@ class QualityResult:
             "study": "quality",
             "interrupted": self.interrupted,
             "missing": list(self.missing),
+            "overflowed": [cell.label for cell in self._all() if self._overflowed(cell)],
             "model": self.model.name,
             "passage": passage_read(self.study, self.model),
             "tokens": self.tokens,
             "block_tokens": self.study.block_tokens,
-            "cells": [self._row(cell) for cell in self._all() if cell.label in self.cells],
+            "cells": [self._row(cell) for cell in self._all() if self._told(cell)],
             "lengths": list(CURVE_LENGTHS),
             "sink_mass": self._sink_mass(),
         }
@@ -74,6 +75,14 @@ class QualityResult:
 
     def _all(self) -> list[CacheCell]:
         return [BASELINE, *(cell for cell in self.study.cells if cell.label != BASELINE.label)]
+
+    def _told(self, cell: CacheCell) -> bool:
+        return cell.label in self.cells and not self._overflowed(cell)
+
+    def _overflowed(self, cell: CacheCell) -> bool:
+        """Whether keys or values were too large for the format: then nothing can be said of it."""
+        found = self.cells.get(cell.label)
+        return found is not None and not np.isfinite(found.nll).all()
 
     def _row(self, cell: CacheCell) -> dict[str, Any]:
         """One cache's numbers; ratios are to full precision on the same tokens."""

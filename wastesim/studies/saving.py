@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from wastesim.config import dump_yaml
+from wastesim.json_text import json_text
 from wastesim.metrics import flat
 from wastesim.report.comparison_parts import Part
 from wastesim.result import Result
@@ -91,7 +91,7 @@ def _write_explorer(parts: Sequence[Part], folder: Path) -> list[str]:
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json_text(content) + "\n", encoding="utf-8")
 
 
 def _write_table(frame: Any, folder: Path) -> None:

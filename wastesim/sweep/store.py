@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import wastesim
 from wastesim.errors import OutputError
+from wastesim.json_text import json_text
 from wastesim.sweep.plan import Task
 from wastesim.sweep.work import Outcome
 
@@ -145,7 +146,7 @@ def locked(file: IO[str]) -> bool:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a file that is whole, and on the disk, or not there."""
-    write_text(path, json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n")
+    write_text(path, json_text(content, default=str) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
