@@ -15,7 +15,8 @@ from wastesim.config.quality import CacheCell, Quality
 from wastesim.decode import tokenizer
 from wastesim.decode.geometry import decode_model
 from wastesim.errors import ConfigError, InputError
-from wastesim.report.figures.quality import front
+from wastesim.report.figures.quality import front, pictures
+from wastesim.report.figures.quality_windows import by_position
 from wastesim.report.laboratory import answer
 from wastesim.report.quality import words
 from wastesim.studies import laboratory_checks, passages, quality_cells
@@ -160,6 +161,66 @@ def test_the_front_has_no_cache_that_another_beats():
         for i, (b, c) in enumerate([(10, 0.0), (5, 0.1), (5, 0.05), (7, 0.2), (2, 0.3), (11, 0.0)])
     ]
     assert [row["n"] for row in front(rows)] == [4, 2, 0]
+
+
+def told(rows: list[dict], **others) -> dict:
+    """A summary of these rows, each given over a plain one."""
+    plain = {
+        "cache": "float32", "dtype": "float32", "window": None, "sinks": None,
+        "positions": None, "perplexity": 20.0, "change": 0.0, "change_low": 0.0,
+        "change_high": 0.0, "top_agreement": 1.0, "bytes_per_token": 512, "bytes_per_element": 4,
+        "held_tokens": 600, "freed_tokens": 0, "bytes_by_length": [4.0] * 15, "nll": [0.0] * 37,
+    }  # fmt: skip
+    return {
+        "schema_version": 1, "name": "q", "study": "quality", "missing": [], "overflowed": [],
+        "model": "m", "passage": None, "tokens": 600, "block_tokens": 32, "lengths": [4096, 8192],
+        "sink_mass": {"layers": [[0.2, 0.1, 0.0, 0.0]] * 2}, **others,
+        "cells": [{**plain, **row} for row in ({}, *rows)],
+    }  # fmt: skip
+
+
+def window(sinks: int, low: float, change: float, high: float, nll: float = 0.0) -> dict:
+    return {
+        "cache": f"window of 128, {sinks} sinks", "window": 128, "sinks": sinks,
+        "positions": "original", "change": change, "change_low": low, "change_high": high,
+        "freed_tokens": 472, "nll": [nll] * 37,
+    }  # fmt: skip
+
+
+def test_a_window_that_improves_perplexity_does_not_break_the_model():
+    better = told([window(0, -0.11, -0.0448, 0.03), window(4, -0.12, -0.051, 0.03)])
+    (said,) = words(better).paragraphs
+    assert said.startswith("Letting the first tokens go does not break the model here: 128 tokens")
+    assert said.endswith("draw 30.0 % of all attention (mean over layers and heads).")
+    (position,) = by_position(better)
+    assert position.title.startswith("No loss begins when the first tokens leave, at 128: 0.00")
+    worse = told([window(0, 0.5, 0.7, 0.9, 0.5), window(4, 0.05, 0.07, 0.09, 0.07)])
+    (said,) = words(worse).paragraphs
+    assert said.startswith("A window that lets the first tokens go breaks the model: 128 tokens")
+    assert "tokens that mean something" in said
+    (position,) = by_position(worse)
+    assert position.title.startswith("The loss begins when the first tokens leave, at 128: 0.43")
+
+
+def test_counting_by_the_whole_interval_is_said():
+    unsure = told([window(0, -0.11, -0.0448, 0.03)])
+    assert answer(unsure) == (
+        "No cache measured here surely costs less than 1.0 % in perplexity: no 95 % interval lies"
+        " wholly below that; full precision has 20.00."
+    )
+    costs = pictures(unsure)[0]
+    assert costs.title == "0 of 1 caches surely cost less than 1.0 % in perplexity"
+    assert costs.caption.startswith("Surely: the whole 95 % interval lies below 1.0 %.")
+    assert any("whole 95 % interval" in line for line in words(unsure).explanations)
+
+
+def test_what_newest_tokens_save_is_said_only_where_they_save_it():
+    name = "int8, newest 128 keys and values in float32"
+    rows = [{"cache": "int8", "dtype": "int8", "change": 0.1},
+            {"cache": name, "dtype": "int8", "change": 0.01}]  # fmt: skip
+    assert words(told(rows)).paragraphs[1].startswith("Most of what int8 loses is lost on the new")
+    rows[1]["change"] = 0.09
+    assert words(told(rows)).paragraphs[1].startswith("int8 costs +10.0 %, and +9.00 % with the")
 
 
 def test_the_verb_writes_a_whole_report(tmp_path, capsys):

@@ -9,6 +9,8 @@ from wastesim.report.text import bytes_, count, percent
 
 #: A cache costs "less than 1 %" when the whole interval of its change lies below this.
 GOOD_ENOUGH = 0.01
+#: A window "breaks the model" when the whole interval of its change lies above this.
+BROKEN = 0.1
 FULL = "float32"
 PLAIN = ("float16", "fp8_e4m3", "int8", "int4_sym, groups of 32", "int4_asym, groups of 32")
 
@@ -60,13 +62,18 @@ def windows(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for row in summary["cells"] if row["window"] is not None]
 
 
+def good_enough(row: dict[str, Any]) -> bool:
+    """Whether a cache surely costs little: its whole interval says so."""
+    return bool(row["change_high"] < GOOD_ENOUGH)
+
+
 def _answer(summary: dict[str, Any]) -> tuple[str, str]:
     base, *others = summary["cells"]
-    good = [row for row in others if row["change_high"] < GOOD_ENOUGH]
+    good = [row for row in others if good_enough(row)]
     if not good:
         return (
-            f"No cache measured here costs less than {percent(GOOD_ENOUGH)} in perplexity",
-            f"full precision has {base['perplexity']:.2f}",
+            f"No cache measured here surely costs less than {percent(GOOD_ENOUGH)} in perplexity",
+            f"no 95 % interval lies wholly below that; full precision has {base['perplexity']:.2f}",
         )
     best = min(good, key=lambda row: row["bytes_per_token"])
     times = base["bytes_per_token"] / best["bytes_per_token"]
@@ -94,11 +101,11 @@ def _recent(summary: dict[str, Any]) -> str:
     flat = next((row for row in summary["cells"] if row["cache"] == plain), None)
     if flat is None:
         return ""
-    return (
-        f"Most of what 4 bits lose is lost on the newest tokens: {plain} costs"
-        f" {change(flat['change'])}, and {change(best['change'])} with the newest"
-        f" {best['cache'].split('newest ')[1]}."
-    )
+    newest = best["cache"].split("newest ")[1]
+    costs = f"{change(flat['change'])}, and {change(best['change'])} with the newest {newest}"
+    if flat["change"] > 0 and best["change"] < flat["change"] / 2:
+        return f"Most of what {plain} loses is lost on the newest tokens: it costs {costs}."
+    return f"{plain} costs {costs}."
 
 
 def _sinks(summary: dict[str, Any]) -> str:
@@ -111,6 +118,7 @@ def _sinks(summary: dict[str, Any]) -> str:
     ]  # fmt: skip
     if not pairs:
         return ""
+    lost = sum(alone["change_low"] > BROKEN for alone, _ in pairs)
     told = "; ".join(
         f"{count(a['window'])} tokens {change(a['change'])}, with {s['sinks']} first tokens kept"
         f" {change(s['change'])}"
@@ -118,13 +126,24 @@ def _sinks(summary: dict[str, Any]) -> str:
     )
     mass = _mass(summary)
     why = (
-        f" Those first tokens draw {percent(mass)} of all attention (mean over layers and heads):"
-        " heads that have nothing to look at look there, and without them that share lands on"
-        " tokens that mean something."
+        f" Those first tokens draw {percent(mass)} of all attention (mean over layers and heads)"
+        f"{_WHY if lost else '.'}"
         if mass is not None
         else ""
     )
-    return f"A window that lets the first tokens go breaks the model: {told}.{why}"
+    return f"{_LETTING_GO[(lost > 0) + (lost == len(pairs))]}: {told}.{why}"
+
+
+_WHY = (
+    ": heads that have nothing to look at look there, and without them that share lands on"
+    " tokens that mean something."
+)
+#: When no window breaks the model, some do, all do.
+_LETTING_GO = (
+    "Letting the first tokens go does not break the model here",
+    "Some windows that let the first tokens go break the model",
+    "A window that lets the first tokens go breaks the model",
+)
 
 
 def _mass(summary: dict[str, Any]) -> float | None:
@@ -164,6 +183,9 @@ def _explanations(summary: dict[str, Any]) -> list[str]:
     return [
         "Every key and value goes through its format once and is read back by all tokens that look"
         " at it, the token itself included, as in a decode that stores before it reads.",
+        f"A cache counts as costing less than {percent(GOOD_ENOUGH)} when the whole 95 % interval"
+        f" of its change lies below that, and a window as breaking the model when all of it lies"
+        f" above {percent(BROKEN)}.",
         f"Intervals: {count(summary['block_tokens'])} neighbouring tokens are drawn together, 2,000"
         " times. They speak of this model and of texts like this one.",
         "A window of W tokens includes its sinks. Renumbered: positions are those inside the"

@@ -9,7 +9,7 @@ from wastesim.report.figures.canvas import Picture
 from wastesim.report.figures.quality_bytes import bytes_by_length
 from wastesim.report.figures.quality_windows import by_position, first_tokens
 from wastesim.report.palette import light
-from wastesim.report.quality import GOOD_ENOUGH
+from wastesim.report.quality import GOOD_ENOUGH, good_enough
 from wastesim.report.text import count, percent
 
 if TYPE_CHECKING:
@@ -40,11 +40,12 @@ def tone(row: Row) -> str:
 
 
 def _costs(rows: Sequence[Row]) -> Picture:
-    good = sum(row["change_high"] < GOOD_ENOUGH for row in rows)
+    good = sum(map(good_enough, rows))
     return Picture(
         "costs",
-        f"{good} of {len(rows)} caches cost less than {percent(GOOD_ENOUGH)} in perplexity",
-        "Change in perplexity against float32 on the same tokens, with 95 % intervals; the axis is"
+        f"{good} of {len(rows)} caches surely cost less than {percent(GOOD_ENOUGH)} in perplexity",
+        f"Surely: the whole 95 % interval lies below {percent(GOOD_ENOUGH)}."
+        " Change in perplexity against float32 on the same tokens, with 95 % intervals; the axis is"
         f" linear up to {LINEAR} % and logarithmic beyond. At the right, bytes per token.",
         lambda figure, narrow: _draw_costs(figure, narrow, rows),
         height_px=90 + ROW_PX * len(rows),
@@ -123,7 +124,7 @@ def _pareto(summary: dict[str, Any]) -> Picture:
     names = [row["cache"] for row in found]
     return Picture(
         "pareto",
-        f"{len(found)} caches are worth choosing between: no other is smaller and better",
+        _front_title(found),
         f"Line: from small to large, {'; '.join(names)}. Blue: every token packed. Amber: the"
         " newest exact. Vermilion: windows without the first tokens. Purple: windows with them."
         f" Windows are counted over all {count(summary['tokens'])} tokens, so they shrink with the"
@@ -132,6 +133,12 @@ def _pareto(summary: dict[str, Any]) -> Picture:
         height_px=470,
         narrow_height_px=400,
     )
+
+
+def _front_title(found: Sequence[Row]) -> str:
+    if len(found) == 1:
+        return f"No cache is smaller than {found[0]['cache']}, and none is better"
+    return f"{len(found)} caches are worth choosing between: no other is smaller and better"
 
 
 def _draw_pareto(

@@ -48,6 +48,8 @@ def _pays(summary: dict[str, Any], lengths: Sequence[int]) -> str | None:
     last, before = lengths[-1], lengths[-2]
     slope = (mixed[-2] - mixed[-1]) / (1 / before - 1 / last)
     floor = mixed[-1] - slope / last
+    if slope <= 0 or floor >= plain[-1]:
+        return None  # smaller from the first token on, or never
     return f"{count(round(slope / (plain[-1] - floor)))} tokens"
 
 

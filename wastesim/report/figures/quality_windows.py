@@ -9,7 +9,7 @@ import numpy as np
 
 from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
 from wastesim.report.palette import light
-from wastesim.report.quality import windows
+from wastesim.report.quality import FULL, windows
 from wastesim.report.text import count, percent
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MEANED = 16  # tokens of one stored difference
 SMOOTHED = 4  # of those
+A_LOSS = 0.02  # nats per token, 2 % in perplexity: a smaller difference is none to speak of
 
 
 def by_position(summary: dict[str, Any]) -> list[Picture]:
@@ -25,19 +26,30 @@ def by_position(summary: dict[str, Any]) -> list[Picture]:
     if pair is None:
         return []
     alone, kept = pair
-    lost = _after(alone) - _after(kept)
+    exact = alone["dtype"] == FULL
     return [
         Picture(
             "position",
-            f"The loss begins when the first tokens leave, at {count(alone['window'])}:"
-            f" {lost:+.2f} nats per token more than with {kept['sinks']} of them kept",
+            _position_title(alone, kept),
             "Negative log-likelihood minus that of the full cache, mean over"
-            f" {MEANED * SMOOTHED} neighbouring tokens. Until the window is full there is no"
-            " difference at all.",
+            f" {MEANED * SMOOTHED} neighbouring tokens.{_UNTIL_FULL if exact else ''}",
             lambda figure, narrow: _draw_position(figure, narrow, alone, kept),
             height_px=330,
         )
     ]
+
+
+_UNTIL_FULL = " Until the window is full there is no difference at all."
+
+
+def _position_title(alone: dict[str, Any], kept: dict[str, Any]) -> str:
+    lost = _after(alone) - _after(kept)
+    begins = "The loss begins when" if lost >= A_LOSS else "No loss begins when"
+    more = "more" if lost >= 0 else "less"
+    return (
+        f"{begins} the first tokens leave, at {count(alone['window'])}: {abs(lost):.2f} nats per"
+        f" token {more} than with {kept['sinks']} of them kept"
+    )
 
 
 def _pair(summary: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -48,7 +60,7 @@ def _pair(summary: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | No
         for alone in rows
         for kept in rows
         if alone["window"] == kept["window"] and kept["sinks"] and not alone["sinks"]
-        and alone["dtype"] == kept["dtype"]
+        and alone["dtype"] == kept["dtype"] and alone["freed_tokens"] >= MEANED
     ]  # fmt: skip
     return min(pairs, key=lambda pair: abs(pair[0]["window"] - 256), default=None)
 
