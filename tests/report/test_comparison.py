@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from wastesim.metrics import summarize
-from wastesim.records import Records
+from wastesim.records import SHARES, Records
 from wastesim.report.comparison import write_comparison
 from wastesim.report.comparison_answer import headline, speed
 from wastesim.report.comparison_causes import cause
@@ -27,7 +27,7 @@ def part(name: str, records: Records) -> Part:
     return Part(name, records, summarize(records))
 
 
-def changed(name: str, **shares: float) -> Part:
+def changed(name: str, **shares: float | None) -> Part:
     """The example with other shares of the pool."""
     made = part(name, run())
     made.summary["memory"]["shares_of_pool"]["step"].update(shares)
@@ -108,16 +108,24 @@ def test_the_first_columns_of_the_csv() -> None:
 @pytest.mark.parametrize(
     ("shares", "words"),
     [
-        ({"unused": 5.0}, "internal: lengths over-estimated, 500.0 % of the pool"),
-        ({"future": 5.0}, "reservation: held for tokens still to come"),
-        ({"padding": 5.0}, "rounding: requests rounded up"),
-        ({"stranded": 5.0}, "external: "),
+        ({"unused": 5.0}, "unused: lengths over-estimated, 500.0 % of the pool"),
+        ({"future": 5.0}, "future: held for tokens still to come"),
+        ({"padding": 5.0}, "padding: requests rounded up"),
+        ({"stranded": 5.0}, "stranded: "),
         ({"idle": 5.0}, "idle: free"),
         ({"written": 0.97}, "little is lost; most of it "),
     ],
 )
 def test_the_dominant_cause_in_words(shares: dict[str, float], words: str) -> None:
     assert cause(changed("one", **shares)).startswith(words)
+
+
+def test_a_variant_in_which_nothing_ran_says_why() -> None:
+    refused = changed("one", **dict.fromkeys(SHARES))
+    refused.summary["requests"] |= {"submitted": 20, "rejected": 20}
+    assert cause(refused) == "nothing ran: all 20 requests were rejected"
+    refused.summary["requests"] |= {"rejected": 3}
+    assert cause(refused) == "nothing ran: none of 20 requests was admitted"
 
 
 def test_free_memory_in_pieces_is_cut_up() -> None:

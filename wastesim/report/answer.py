@@ -111,7 +111,7 @@ def _headline(records: Records, summary: dict[str, Any]) -> tuple[str, str]:
             f"{percent(1 - ratios['time'])} of the KV memory that requests reserved held nothing"
         )
         return claim, "an average over time, as no request completed"
-    return "No KV memory was ever reserved", _why_nothing(summary["requests"])
+    return "No KV memory was ever reserved", why_nothing(summary["requests"])
 
 
 def _finished(records: Records) -> str:
@@ -124,7 +124,8 @@ def _finished(records: Records) -> str:
     return f"the {who} held {count(held)} cells at the end and had written {count(written)} of them"
 
 
-def _why_nothing(requests: dict[str, Any]) -> str:
+def why_nothing(requests: dict[str, Any]) -> str:
+    """`all 20 requests were rejected`, and the like."""
     submitted, rejected = requests["submitted"], requests["rejected"]
     if not submitted:
         return "no request arrived"

@@ -1,12 +1,13 @@
 """Why a variant's memory is not written, in words: its largest share that holds no token.
 
-The words are the PagedAttention paper's where it has them: internal and external fragmentation,
-and reservation.
+Every share is called what the tables call it; the PagedAttention paper says reservation of future,
+internal fragmentation of unused, and external of what is stranded.
 """
 
 from __future__ import annotations
 
 from wastesim.records import Records
+from wastesim.report.answer import why_nothing
 from wastesim.report.comparison_parts import Part
 from wastesim.report.text import percent
 
@@ -16,10 +17,10 @@ IN_PIECES = 0.75
 
 
 def cause(part: Part) -> str:
-    """`internal: lengths over-estimated, 57.7 % of the pool`; empty when nothing ran."""
+    """`unused: lengths over-estimated, 57.7 % of the pool`, or why nothing ran."""
     written = part.shares["written"]
     if written is None:
-        return ""
+        return f"nothing ran: {why_nothing(part.summary['requests'])}"
     lost = {name: share or 0.0 for name, share in part.shares.items() if name != "written"}
     most = max(lost, key=lambda name: lost[name])
     if not lost[most]:
@@ -34,9 +35,9 @@ def _words(share: str, records: Records) -> str:
     if share == "idle":
         return _idle(records)
     return {
-        "future": "reservation: held for tokens still to come",
-        "unused": "internal: lengths over-estimated",
-        "padding": "rounding: requests rounded up to the allocator's chunks",
+        "future": "future: held for tokens still to come",
+        "unused": "unused: lengths over-estimated",
+        "padding": "padding: requests rounded up to the allocator's chunks",
     }[share]
 
 
@@ -44,8 +45,8 @@ def _external(records: Records) -> str:
     """Free cells that the head of the queue could not use: cut up, or simply too few."""
     short = records.totals.ticks.short
     if short["stranded"] and short["largest_free"] < IN_PIECES * short["stranded"]:
-        return "external: free memory too cut up for the next request"
-    return "external: too little free memory for the next request"
+        return "stranded: free memory too cut up for the next request"
+    return "stranded: too little free memory for the next request"
 
 
 def _idle(records: Records) -> str:
