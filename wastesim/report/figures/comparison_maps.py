@@ -117,7 +117,7 @@ def _draw(figure: Figure, columns: int, moments: dict[str, Moment]) -> None:
     for axes, (name, found) in zip(panels, moments.items(), strict=False):
         _panel(axes, name, found)
     keys = [Patch(facecolor=light(tone), label=label) for label, tone in KINDS]
-    figure.legend(handles=keys, loc="outside upper left", ncols=4, frameon=False, handlelength=1.0,
+    figure.legend(handles=keys, loc="outside lower left", ncols=4, frameon=False, handlelength=1.0,
                   handleheight=1.0, columnspacing=1.2, handletextpad=0.5)  # fmt: skip
 
 

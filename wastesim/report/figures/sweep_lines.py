@@ -94,7 +94,7 @@ def _legend(figure: Figure, axes: Axes, narrow: bool) -> None:
     figure.legend(
         handles,
         names,
-        loc="outside upper left",
+        loc="outside lower left",
         ncols=1 if narrow else min(3, len(names)),
         frameon=False,
         fontsize=12,
