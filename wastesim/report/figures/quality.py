@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 ROW_PX = 21
 LINEAR = 0.5  # percent: changes smaller than this are drawn to scale, larger ones by their size
-TICKS = (-0.5, 0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+RISES = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+TICKS = (*(-tick for tick in reversed(RISES)), 0, *RISES)
 
 
 def pictures(summary: dict[str, Any]) -> list[Picture]:
@@ -46,7 +47,7 @@ def _costs(rows: Sequence[Row]) -> Picture:
         f"{good} of {len(rows)} caches surely cost less than {percent(GOOD_ENOUGH)} in perplexity",
         f"Surely: the whole 95 % interval lies below {percent(GOOD_ENOUGH)}."
         " Change in perplexity against float32 on the same tokens, with 95 % intervals; the axis is"
-        f" linear up to {LINEAR} % and logarithmic beyond. At the right, bytes per token.",
+        f" linear within {LINEAR} % and logarithmic beyond. At the right, bytes per token.",
         lambda figure, narrow: _draw_costs(figure, narrow, rows),
         height_px=90 + ROW_PX * len(rows),
         narrow_height_px=90 + (ROW_PX + 14) * len(rows),
@@ -68,7 +69,7 @@ def _draw_costs(figure: Figure, narrow: bool, rows: Sequence[Row]) -> None:
     axes.set_ylim(len(rows) - 0.4, -0.9)
     axes.grid(axis="x")
     axes.grid(visible=False, axis="y")
-    _change_axis(axes, [100 * row["change_high"] for row in rows], "x", room=3.2)
+    _change_axis(axes, rows, "x", room=3.2)
     axes.set_xlabel("change in perplexity (%)")
     axes.axvline(0, color=light("muted"), linewidth=1)
     _at_right(axes, -0.8, "bytes per token")
@@ -91,16 +92,18 @@ def _mark(axes: Axes, row: Row, value: float, other: float, *, horizontal: bool)
         axes.plot([other], [value], "o", color=colour, markersize=6.5)
 
 
-def _change_axis(axes: Axes, highest: Sequence[float], which: str, room: float = 1.15) -> None:
-    top = max(1.0, *highest) * room
+def _change_axis(axes: Axes, rows: Sequence[Row], which: str, room: float = 1.15) -> None:
+    """From the lowest end of an interval to the highest: every cache is inside."""
+    lowest = min(-LINEAR, *(100 * row["change_low"] for row in rows))
+    highest = max(1.0, *(100 * row["change_high"] for row in rows))
     axis = axes.xaxis if which == "x" else axes.yaxis
     scale = axes.set_xscale if which == "x" else axes.set_yscale
     scale("symlog", linthresh=LINEAR, linscale=0.8)
-    ticks = [tick for tick in TICKS if tick <= max(1.0, *highest)]
+    ticks = [tick for tick in TICKS if lowest <= tick <= highest]
     axis.set_ticks(ticks, [f"{tick:+g}" if tick else "0" for tick in ticks])
     axis.set_minor_locator(_no_minor())
     limits = axes.set_xlim if which == "x" else axes.set_ylim
-    limits(-LINEAR, top)
+    limits(lowest * 1.15 if lowest < -LINEAR else lowest, highest * room)
 
 
 def _no_minor() -> Any:
@@ -154,7 +157,7 @@ def _draw_pareto(
     axes.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25", "0.5", "1", "2", "4"])
     axes.xaxis.set_minor_locator(_no_minor())
     axes.set_xlim(min(row["bytes_per_element"] for row in rows) * 0.85, 4.6)
-    _change_axis(axes, [100 * row["change_high"] for row in rows], "y")
+    _change_axis(axes, rows, "y")
     axes.set_xlabel("bytes per number of K and V")
     axes.set_ylabel("change in perplexity (%)")
     _name_points(axes, found, narrow)
