@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wastesim.records import Array, Records
-from wastesim.report.figures.canvas import Picture, plain_numbers
+from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
 from wastesim.report.palette import light
 from wastesim.report.roofline import Roofline, roofline
 from wastesim.report.text import count, number
@@ -35,7 +35,7 @@ def batching(records: Records, summary: dict[str, Any]) -> Picture | None:
         "batching",
         _title(found),
         _caption(found, curve, records.facts.clock),
-        lambda figure, narrow: _draw(figure, found, curve, records.facts.ceiling),
+        lambda figure, narrow: _draw(figure, narrow, found, curve, records.facts.ceiling),
         height_px=340,
         narrow_height_px=300,
     )
@@ -78,7 +78,9 @@ def _caption(found: Points, curve: Roofline | None, clock: str) -> str:
     )
 
 
-def _draw(figure: Figure, found: Points, curve: Roofline | None, ceiling: int) -> None:
+def _draw(
+    figure: Figure, narrow: bool, found: Points, curve: Roofline | None, ceiling: int
+) -> None:
     axes = figure.add_subplot()
     right = 1.25 * max(float(found.running[-1]), min(ceiling, 2 * float(found.running[-1])))
     if curve is not None:
@@ -92,6 +94,7 @@ def _draw(figure: Figure, found: Points, curve: Roofline | None, ceiling: int) -
         axes.axvline(ceiling, color=light("ink"), linewidth=1.2, linestyle=(0, (5, 3)))
         axes.annotate(f"ceiling {ceiling:,}", (ceiling, 0.03), xytext=(-5, 0), ha="right",
                       xycoords=("data", "axes fraction"), textcoords="offset points")  # fmt: skip
+    few_ticks(axes.xaxis, 5 if narrow else 9, whole=True)
     axes.set_xlabel("requests running at once")
     axes.set_ylabel("output (tokens/s)")
     plain_numbers(axes)

@@ -11,7 +11,7 @@ from wastesim.records import Array, Records
 from wastesim.report.figures.canvas import Picture, few_ticks, plain_numbers
 from wastesim.report.figures.thin import bin_edges, extremes, means
 from wastesim.report.palette import light
-from wastesim.report.text import count, percent
+from wastesim.report.text import count, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,11 @@ def _title(found: dict[str, Any]) -> str:
     ceiling, share = count(found["ceiling"]), percent(found["at_ceiling_share"])
     if found["peak"] >= found["ceiling"]:
         return f"The ceiling of {ceiling} running requests binds for {share} of the time"
-    return f"At most {count(found['peak'])} requests run at once; the ceiling is {ceiling}"
+    return f"At most {_run(found['peak'])} at once; the ceiling is {ceiling}"
+
+
+def _run(peak: int) -> str:
+    return f"{plural(peak, 'request')} {'runs' if peak == 1 else 'run'}"
 
 
 def _caption(found: dict[str, Any]) -> str:
@@ -52,10 +56,15 @@ def _caption(found: dict[str, Any]) -> str:
 
 
 def _draw(figure: Figure, narrow: bool, records: Records) -> None:
-    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+    shown = {"running": "written"}
+    if records.ticks["waiting"].any():  # a panel of nobody waiting would show nothing
+        shown["waiting"] = "stranded"
+    ratios = [2, 1][: len(shown)]
+    panels = figure.subplots(len(shown), 1, sharex=True, height_ratios=ratios, squeeze=False)
     bins = NARROW_BINS if narrow else WIDE_BINS
-    _steps(top, records, "running", "written", bins)
-    _steps(bottom, records, "waiting", "stranded", bins)
+    for axes, (column, colour) in zip(panels[:, 0], shown.items(), strict=True):
+        _steps(axes, records, column, colour, bins)
+    top, bottom = panels[0, 0], panels[-1, 0]
     bottom.set_xlabel("simulated time (s)")
     _ceiling(top, records, narrow)
 
