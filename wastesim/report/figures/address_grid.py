@@ -38,23 +38,25 @@ def _entries(x: Array, bins: int) -> tuple[tuple[Array, Array], ...]:
 
 
 class Window(NamedTuple):
-    """The whole plane: its time, and its cells from address 0 on."""
+    """A part of the plane: its time, and its cells from the address `first` on."""
 
     start_s: float
     end_s: float
     cells: int
+    first: int = 0
 
 
 def grid(held: Holdings, window: Window, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
     """(held, ever written, written so far): parts of each cell of an (address, time) grid."""
     per_s, per_cell = shape[1] / (window.end_s - window.start_s), shape[0] / window.cells
     x0, x1 = (held.from_s - window.start_s) * per_s, (held.to_s - window.start_s) * per_s
-    bottom = held.start * per_cell
-    whole = covered(x0, x1, bottom, held.stop * per_cell, shape)
-    final = covered(x0, x1, bottom, (held.start + held.last_written) * per_cell, shape)
-    index, left, right = _slices(x0, x1)
+    start = held.start - window.first
+    bottom = start * per_cell
+    whole = covered(x0, x1, bottom, (held.stop - window.first) * per_cell, shape)
+    final = covered(x0, x1, bottom, (start + held.last_written) * per_cell, shape)
+    index, left, right = _slices(x0.clip(0, shape[1]), x1.clip(0, shape[1]))
     middle_s = window.start_s + (left + right) / 2 / per_s
-    top = held.start[index] + written_at(held, index, middle_s)
+    top = start[index] + written_at(held, index, middle_s)
     return whole, final, covered(left, right, bottom[index], top * per_cell, shape)
 
 

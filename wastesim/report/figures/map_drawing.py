@@ -52,7 +52,7 @@ def pixels(axes: Axes, held: Holdings, window: Window, shape: tuple[int, int]) -
         _mixed(*grid(held, window, shape)),
         origin="lower",
         aspect="auto",
-        extent=(window.start_s, window.end_s, 0, window.cells),
+        extent=(window.start_s, window.end_s, window.first, window.first + window.cells),
         interpolation="none",
     )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LEGIBLE_SPANS = 600
 WIDE_GRID, NARROW_GRID = (240, 420), (160, 200)
 CLOSE_SPANS, CLOSE_ROWS = 24, 6  # more spans than this get a closer look at this many addresses
+CLOSE_SHARE = 0.025  # of either axis at least: the outline of less would be a line
 
 
 def memory_map(records: Records, summary: dict[str, Any]) -> Picture | None:
@@ -68,7 +69,7 @@ def _draw(figure: Figure, narrow: bool, records: Records) -> None:
     _frame(panels[0], (window.start_s, end_s), (0, window.cells))
     key(panels[0])
     if close:
-        _closer_look(panels, held, _busiest_s(records), window)
+        _closer_look(panels, held, _busiest_s(records), window, shape)
 
 
 def _panels(figure: Figure, narrow: bool, close: bool) -> list[Axes]:
@@ -85,16 +86,22 @@ def _busiest_s(records: Records) -> float:
     return float(ticks["t_s"][busy[len(busy) // 2]])
 
 
-def _closer_look(panels: list[Axes], held: Holdings, centre_s: float, window: Window) -> None:
-    """The lowest few spans of the busiest time, one by one."""
+def _closer_look(
+    panels: list[Axes], held: Holdings, centre_s: float, window: Window, shape: tuple[int, int]
+) -> None:
+    """The lowest few spans of the busiest time, one by one where that can be seen."""
     from matplotlib.patches import Rectangle
 
-    low, high, inside = _lowest(held, centre_s)
-    whole_s = window.end_s - window.start_s
-    width_s = whole_s * min(1.0, 5 * CLOSE_ROWS / max(1, int(inside.sum())))
+    low, high, inside = _lowest(held, centre_s, window.cells)
+    share = 5 * CLOSE_ROWS / max(1, int(inside.sum()))
+    width_s = (window.end_s - window.start_s) * min(1.0, max(CLOSE_SHARE, share))
     left = float(np.clip(centre_s - width_s / 2, window.start_s, window.end_s - width_s))
     inside &= (held.to_s > left) & (held.from_s < left + width_s)
-    boxes(panels[1], Holdings(*(column[inside] for column in held)))
+    shown = Holdings(*(column[inside] for column in held))
+    if len(shown.start) <= LEGIBLE_SPANS:
+        boxes(panels[1], shown)
+    else:
+        pixels(panels[1], shown, Window(left, left + width_s, high - low, low), shape)
     _frame(panels[1], (left, left + width_s), (low, high))
     panels[1].set_ylabel("")
     panels[1].set_title("a closer look", loc="left", fontsize=12, color=light("muted"))
@@ -104,12 +111,14 @@ def _closer_look(panels: list[Axes], held: Holdings, centre_s: float, window: Wi
     )  # fmt: skip
 
 
-def _lowest(held: Holdings, centre_s: float) -> tuple[int, int, Array]:
-    """(first cell, last cell, which spans) of the lowest spans held at that moment."""
+def _lowest(held: Holdings, centre_s: float, cells: int) -> tuple[int, int, Array]:
+    """(first cell, last cell, which spans) from the lowest spans held at that moment on."""
     then = (held.from_s <= centre_s) & (held.to_s > centre_s)
     chosen = np.sort(held.start[then] if then.any() else held.start)[:CLOSE_ROWS]
     low = int(chosen[0])
     high = int(held.stop[held.start == chosen[-1]].max())
+    high = min(cells, max(high, low + round(CLOSE_SHARE * cells)))
+    low = max(0, min(low, high - round(CLOSE_SHARE * cells)))
     inside: Array = (held.start < high) & (held.stop > low)
     return low, high, inside
 
