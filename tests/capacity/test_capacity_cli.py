@@ -195,7 +195,7 @@ def test_the_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main([*CHAPTER, "--figure", str(tmp_path / "new")]) == 0
     assert "picture: " in capsys.readouterr().out
     svg = (tmp_path / "new" / "capacity.svg").read_text(encoding="utf-8")
-    assert "llama-3-8b: 126 requests of 4,096 tokens fit on 80.0 GiB" in svg
+    assert "llama-3-8b: 126 requests of 4,096 tokens fit on 80.00 GiB" in svg
     assert "cache that does not fit" in svg
 
 
