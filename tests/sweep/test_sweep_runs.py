@@ -119,6 +119,17 @@ def test_a_folder_with_a_sweep_is_not_overwritten(
     assert "holds no sweep" in capsys.readouterr().err
 
 
+def test_a_single_run_does_not_replace_a_sweep(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--output", "out", "--executor", "serial", "--quiet"]
+    assert run.main([str(saved(here, sweep=FEW)), *words]) == 0
+    before = sorted((here / "out").rglob("*"))
+    assert run.main([str(saved(here)), *words]) == 2
+    assert "holds a sweep, whose runs would be lost" in capsys.readouterr().err
+    assert sorted((here / "out").rglob("*")) == before
+
+
 def test_a_folder_is_worked_in_by_one_process_at_a_time(here: Path) -> None:
     path = saved(here, sweep=FEW)
     assert not at_work(here / "out")
