@@ -16,7 +16,7 @@ from typing import Any
 
 from wastesim.errors import InputError, OutputError, WastesimError
 from wastesim.records import Records
-from wastesim.report.runs import Comparison, Side, print_comparison, write_comparison
+from wastesim.report.runs import MADE_BY, OWN, Comparison, Side, print_comparison, write_comparison
 from wastesim.statistics import Interval
 from wastesim.statistics.intervals import LEVEL
 from wastesim.statistics.twins import Difference, differences, same_requests
@@ -56,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _compare(options: argparse.Namespace) -> None:
+    if options.output is not None:
+        _refuse_others(options.output)
     sides = (_side(options.first), _side(options.second))
     if sides[0].name == sides[1].name:
         names = options.first.resolve().name, options.second.resolve().name
@@ -77,8 +79,6 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def _write(compared: Comparison, folder: Path, *, quiet: bool) -> None:
-    if folder.exists() and any(folder.iterdir()) and not (folder / "report.html").exists():
-        raise OutputError(f"{folder}: is not empty; name another folder")
     try:
         for warning in write_comparison(compared, folder):
             print(f"warning: {warning}", file=sys.stderr)
@@ -86,6 +86,26 @@ def _write(compared: Comparison, folder: Path, *, quiet: bool) -> None:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
     if not quiet:
         print(f"report: {folder / 'report.html'}")
+
+
+def _refuse_others(folder: Path) -> None:
+    """OutputError for a folder that holds anything but the page of an earlier comparison."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise OutputError(f"{folder}: is a file; name a folder for the page")
+    names = {path.name for path in folder.iterdir()}
+    if {"summary.json", "run.json"} & names:
+        raise OutputError(f"{folder}: holds results, whose report would be lost; name another")
+    if names and not (names <= OWN and _is_own_page(folder / "report.html")):
+        raise OutputError(f"{folder}: is not empty; name another folder")
+
+
+def _is_own_page(page: Path) -> bool:
+    try:
+        return MADE_BY in page.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
 
 
 def compare_runs(sides: tuple[Side, Side], level: float) -> Comparison:

@@ -206,6 +206,23 @@ def test_a_folder_without_results_is_an_error(
     assert "empty: holds no results" in capsys.readouterr().err
 
 
+def test_a_page_goes_into_no_folder_that_holds_something_else(
+    folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = (folders / "a/report.html").read_text()
+    assert compare.main(["a", "b", "--output", "a"]) == 2
+    assert "a: holds results, whose report would be lost" in capsys.readouterr().err
+    assert (folders / "a/report.html").read_text() == report
+    (folders / "mine").mkdir()
+    (folders / "mine/report.html").write_text("my own")
+    assert compare.main(["a", "b", "--output", "mine"]) == 2
+    assert "mine: is not empty" in capsys.readouterr().err
+    assert compare.main(["a", "b", "--output", "toy.yaml"]) == 2
+    assert "toy.yaml: is a file" in capsys.readouterr().err
+    for _ in range(2):  # its own page is written anew
+        assert compare.main(["a", "b", "--output", "page", "--quiet"]) == 0
+
+
 def test_two_sweeps_are_paired_cell_by_cell(
     folders: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,10 @@ from wastesim.report.sweep_words import difference, metric, plain
 from wastesim.report.text import DASH
 from wastesim.statistics.twins import Difference
 
+#: All that the page of a comparison is written as, and what stands at its foot.
+OWN = {"report.html", "report.md", "figures"}
+MADE_BY = "Made by wastesim from two result folders."
+
 
 class Side(NamedTuple):
     """One run.  `records` are there when it saved them."""
@@ -70,7 +74,7 @@ def write_comparison(compared: Comparison, folder: Path, *, figures: bool = True
     for name, escape in (("report.html", True), ("report.md", False)):
         template = environment(escape=escape).get_template(name.replace("report", "runs"))
         text = template.render(
-            page=compared, pictures=pictures, warnings=warnings, sheet=style_sheet()
+            page=compared, pictures=pictures, warnings=warnings, sheet=style_sheet(), made_by=MADE_BY
         )
         (folder / name).write_text(text, encoding="utf-8")
     return warnings
