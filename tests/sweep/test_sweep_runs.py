@@ -162,6 +162,24 @@ def test_more_replications_run_only_what_is_new(here: Path) -> None:
     assert {name: after[name] for name in before} == before
 
 
+def test_resume_refuses_the_folder_of_another_experiment(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(saved(here, sweep=FEW)), "--executor", "serial", "--quiet", "--output", "out"]
+    assert run.main(words) == 0
+    before = {f: f.stat().st_mtime_ns for f in (here / "out").rglob("*.*") if f.name != ".lock"}
+    assert run.main([*words, "--resume", "--set", "workload.num_requests=30"]) == 2
+    assert "workload.num_requests is 20 there and 30 here" in capsys.readouterr().err
+    grid = "sweep.grid={server.max_num_seqs: [1, 2]}"
+    assert run.main([*words, "--resume", "--set", grid]) == 2
+    assert "[1, 2, 3] there and [1, 2] here" in capsys.readouterr().err
+    searched = saved(here, search={"key": "server.max_num_seqs", "find": "best", "among": [1, 2],
+                                   "maximize": "concurrency.mean"})  # fmt: skip
+    assert run.main([str(searched), *words[1:], "--resume"]) == 2
+    assert "search.key is not given there and 'server.max_num_seqs'" in capsys.readouterr().err
+    assert {f: f.stat().st_mtime_ns for f in before} == before
+
+
 def test_dry_run_shows_the_cells_and_the_time_and_writes_nothing(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,7 +76,7 @@ def in_file_order(problems: Iterable[Problem], document: Document) -> list[Probl
 
 def describe(path: KeyPath, must: str, got: Any) -> str:
     """`'server.max_model_len' must be >= 1 (got 0)`."""
-    return f"'{dotted(path)}' {must} (got {_short(got)})"
+    return f"'{dotted(path)}' {must} (got {short(got)})"
 
 
 def dotted(path: KeyPath) -> str:
@@ -219,7 +219,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [found for part in getattr(annotation, "__args__", ()) for found in _models_in(part)]
 
 
-def _short(value: Any, limit: int = 60) -> str:
+def short(value: Any, limit: int = 60) -> str:
     """The value as a reader would write it, cut when it is long."""
     if value is None:
         return "nothing"

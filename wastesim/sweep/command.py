@@ -17,6 +17,7 @@ from wastesim.progress import Progress
 from wastesim.sweep.estimate import estimate
 from wastesim.sweep.executors import Place, place, usable_processors
 from wastesim.sweep.plan import Plan, Task, plan
+from wastesim.sweep.resuming import refuse_another
 from wastesim.sweep.runner import Runner
 from wastesim.sweep.status import duration
 from wastesim.sweep.store import MARK, PLAN, RUNS, Store, write_json, write_text
@@ -41,6 +42,7 @@ def run_varied(
         where = place(options.executor, options.workers, bar)
         try:
             with Store(_folder(experiment, options), resume=options.resume) as store:
+                refuse_another(experiment, store.folder)
                 run = Run(experiment, store, source, command, options)
                 _open(run, planned, where)
                 return _run(run, planned, where, bar)
