@@ -15,6 +15,7 @@ from wastesim.config.search import Search
 from wastesim.errors import ConfigError
 from wastesim.sweep.axes import axis_of
 from wastesim.sweep.golden import best_of
+from wastesim.sweep.plan import said
 
 from .sweep_runs import saved
 
@@ -141,7 +142,41 @@ def test_a_search_that_no_value_answers_says_so(tmp_path: Path) -> None:
               "where": {"metric": "rejected_share", "at_least": 2}, "replications": 1}  # fmt: skip
     content = found(tmp_path, search=wanted)
     assert content["answer"] is None
-    assert content["sentence"].startswith("No value of server.max_num_seqs will do: at 1")
+    assert content["sentence"].startswith("No value of server.max_num_seqs will do, if the answer")
+    assert "at 1, where it should be easiest" in content["sentence"]
+    assert "values between them may do" in content["sentence"]
+
+
+def test_a_search_that_runs_out_of_probes_says_where_the_answer_lies(tmp_path: Path) -> None:
+    wanted = {
+        "key": "server.max_model_len", "find": "smallest", "between": [2, 3000000],
+        "multiple_of": 1, "where": {"metric": "rejected_share", "at_most": 0}, "replications": 1,
+        "most_probes": 4,
+    }  # fmt: skip
+    server = {"max_model_len": 16, "kv_cache_memory_bytes": "1 GiB"}
+    content = found(tmp_path, search=wanted, server=server)
+    assert content["answer"] is None
+    low, high = content["between"]
+    assert low < 15 < high
+    assert content["sentence"].startswith(
+        "The search gave up after 4 probes (most_probes): the smallest server.max_model_len lies"
+        f" between {high:,}, where the condition holds, and {low:,}, where it does not."
+    )
+
+
+def test_a_summit_that_was_not_closed_in_on_is_no_answer(tmp_path: Path) -> None:
+    wanted = {"key": "server.max_num_seqs", "find": "best", "between": [1, 4000],
+              "multiple_of": 1, "maximize": "concurrency.mean", "replications": 1,
+              "most_probes": 3}  # fmt: skip
+    content = found(tmp_path, search=wanted)
+    assert content["answer"] is None
+    assert "gave up after 3 probes (most_probes): the best server.max" in content["sentence"]
+
+
+def test_numbers_of_a_sentence_are_written_out() -> None:
+    assert [said(v) for v in (1e6, 2048, 18.90625, 0.0000012)] == [
+        "1,000,000", "2,048", "18.9062", "1.2e-06",
+    ]  # fmt: skip
 
 
 def test_an_unknown_metric_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,7 +74,11 @@ def write_comparison(compared: Comparison, folder: Path, *, figures: bool = True
     for name, escape in (("report.html", True), ("report.md", False)):
         template = environment(escape=escape).get_template(name.replace("report", "runs"))
         text = template.render(
-            page=compared, pictures=pictures, warnings=warnings, sheet=style_sheet(), made_by=MADE_BY
+            page=compared,
+            pictures=pictures,
+            warnings=warnings,
+            sheet=style_sheet(),
+            made_by=MADE_BY,
         )
         (folder / name).write_text(text, encoding="utf-8")
     return warnings

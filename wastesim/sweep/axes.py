@@ -32,6 +32,12 @@ class Axis:
             return self.choices[round(place)]
         return round(place) * self.factor if self.factor else place
 
+    def place(self, value: Any) -> float:
+        """Where a value is that was looked at."""
+        if self.choices:
+            return float(list(self.choices).index(value))
+        return float(value / self.factor if self.factor else value)
+
     def middle(self, one: float, other: float) -> float | None:
         """Half way; None when the two are close enough or have nothing between them."""
         low, high = sorted((one, other))

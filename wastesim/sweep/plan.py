@@ -114,8 +114,8 @@ def said(value: Any) -> str:
     if isinstance(value, Mapping):
         name = value.get("name") or value.get("kind")
         return str(name or json.dumps(value, separators=(",", ":"), default=str))
-    if isinstance(value, float):
-        return f"{value:.6g}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,.6g}"
     return Path(value).stem if isinstance(value, str) and "/" in value else str(value)
 
 

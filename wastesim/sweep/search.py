@@ -56,7 +56,7 @@ class Seeker:
         axis, upward = self._axis, self._search.find == "largest"
         good, bad = (axis.low, axis.high) if upward else (axis.high, axis.low)
         far = self._probe(bad)
-        if far is None or self._ended(far.meets, bad, "holds everywhere from here on"):
+        if far is None or self._ended(far.meets, bad):
             return
         near = self._probe(good)
         if near is None or self._nowhere(near, good):
@@ -69,7 +69,10 @@ class Seeker:
             if probe is None:
                 return
             good, bad = (middle, bad) if probe.meets else (good, middle)
-        self._answer(good, f"it does not hold at {said(axis.value(bad))}")
+        if axis.middle(good, bad) is None:
+            self._answer(good, f"it does not hold at {said(axis.value(bad))}")
+        else:
+            self._give_up(good, bad)
 
     def find_best(self) -> None:
         """The summit, and which values cannot be told from it."""
@@ -85,18 +88,48 @@ class Seeker:
         names = [said(self._axis.value(tie)) for tie in sorted(ties)]
         alike = f"; {', '.join(names)} cannot be told from it" if names else ""
         self._answer(best, f"best of {len(self.found.probes)} values probed{alike}")
+        self._doubt_best(best)
 
-    def _ended(self, holds: bool, place: float, why: str) -> bool:
+    def _doubt_best(self, best: float) -> None:
+        """Where probes ran out before values beside the best had been looked at."""
+        axis, most = self._axis, self._search.most_probes
+        places = sorted(axis.place(probe.value) for probe in self.found.probes)
+        low = max((at for at in places if at < best), default=best)
+        high = min((at for at in places if at > best), default=best)
+        unseen = any(axis.middle(*ends) is not None for ends in ((low, best), (best, high)))
+        if len(places) >= most and unseen:
+            between = [axis.value(low), axis.value(high)]
+            self.found.answer, self.found.between = None, between
+            self.found.sentence = (
+                f"The search gave up after {most:,} probes (most_probes): the best"
+                f" {self._search.key} lies between {said(between[0])} and {said(between[1])}, if"
+                f" there is one summit. {self.found.sentence}"
+            )
+
+    def _give_up(self, good: float, bad: float) -> None:
+        """Probes ran out: what is known is where the answer lies."""
+        between = [self._axis.value(good), self._axis.value(bad)]
+        most, key, find = self._search.most_probes, self._search.key, self._search.find
+        self.found.between = sorted(between) if not self._axis.choices else between
+        self.found.sentence = (
+            f"The search gave up after {most:,} probes (most_probes): the {find} {key} lies between"
+            f" {said(between[0])}, where the condition holds, and {said(between[1])}, where it"
+            " does not."
+        )
+
+    def _ended(self, holds: bool, place: float) -> bool:
         if holds:
-            self._answer(place, f"the end of the range: the condition {why}")
+            why = "the end of the range, where the condition still holds (nothing else was probed)"
+            self._answer(place, why)
         return holds
 
     def _nowhere(self, near: Probe, place: float) -> bool:
         if not near.meets:
             value = said(self._axis.value(place))
             self.found.sentence = (
-                f"No value of {self._search.key} will do: at {value}, where it is easiest,"
-                f" {self._search.metric} is {_told(near.found)}."
+                f"No value of {self._search.key} will do, if the answer changes once on the way:"
+                f" at {value}, where it should be easiest, {self._search.metric} is"
+                f" {_told(near.found)}. Only the ends were probed; values between them may do."
             )
         return not near.meets
 
