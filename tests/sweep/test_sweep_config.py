@@ -52,6 +52,20 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
 ]
 
+SEARCH = {"key": "workload.request_rate", "find": "largest"}
+GOAL = {"metric": "rejected_share", "at_most": 0.1}
+INF, NAN = float("inf"), float("nan")
+WRONG += [
+    ({"search": {**SEARCH, "between": [1, INF], "where": GOAL}},
+     "'search.between[1]' must be a finite number (got inf)"),
+    ({"search": {**SEARCH, "between": [NAN, 2], "where": GOAL}},
+     "'search.between[0]' must be a finite number"),
+    ({"search": {**SEARCH, "between": [1, 2], "where": {**GOAL, "at_most": INF}}},
+     "'search.where.at_most' must be a finite number"),
+    ({"sweep": {"sample": {"points": 2, "over": {"workload.request_rate": {"from": 1, "to": INF}}}}},
+     "'sweep.sample.over.workload.request_rate.to' must be a finite number (got inf)"),
+]  # fmt: skip
+
 
 @pytest.mark.parametrize(("sections", "said"), WRONG, ids=[said for _, said in WRONG])
 def test_a_mistake_is_told(sections: dict[str, Any], said: str) -> None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 
 from wastesim.config.base import Frozen
 from wastesim.config.quantities import Count
@@ -36,8 +36,8 @@ class Condition(Frozen):
     """What must hold at the value that is looked for."""
 
     metric: str
-    at_least: float | None = None
-    at_most: float | None = None
+    at_least: FiniteFloat | None = None
+    at_most: FiniteFloat | None = None
 
     @model_validator(mode="after")
     def _has_one_bound(self) -> Condition:
@@ -62,7 +62,7 @@ class Search(Frozen):
     key: Key
     find: Literal["largest", "smallest", "best"]
     #: Two ends of numbers, or values in order to choose from.
-    between: Annotated[list[float], AfterValidator(two)] | None = None
+    between: Annotated[list[FiniteFloat], AfterValidator(two)] | None = None
     among: Values | None = None
     where: Condition | None = None
     maximize: str | None = None

@@ -97,8 +97,8 @@ Rows = Annotated[list[dict[Key, Any]], BeforeValidator(_rows)]
 class Range(Frozen):
     """Numbers between two ends; on a `log` scale each factor is as likely as another."""
 
-    low: float = Field(alias="from")
-    high: float = Field(alias="to")
+    low: float = Field(alias="from", allow_inf_nan=False)
+    high: float = Field(alias="to", allow_inf_nan=False)
     scale: Literal["linear", "log"] = "linear"
     #: Rounded to whole numbers.
     whole: bool = False
