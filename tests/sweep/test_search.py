@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wastesim import run
+from wastesim import load_experiment, run
+from wastesim.config import Experiment
 from wastesim.config.search import Search
 from wastesim.errors import ConfigError
 from wastesim.sweep.axes import axis_of
 from wastesim.sweep.golden import best_of
 from wastesim.sweep.plan import said
 
-from .sweep_runs import saved
+from .sweep_runs import saved, varied
 
 WHERE = {"metric": "goodput", "at_least": 0.9}
 
@@ -44,9 +45,42 @@ def test_whole_numbers_are_tried_until_they_are_neighbours() -> None:
     assert all(value % 16 == 0 for value in tried)
 
 
-def test_a_range_without_a_multiple_is_told() -> None:
-    with pytest.raises(ConfigError, match="must hold a multiple of 16"):
-        axis_of(search(between=[17, 30], multiple_of=16))
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        ({"between": [1025, 1039], "multiple_of": 16}, "must hold a multiple of 16"),
+        ({"between": [2.1, 2.9]}, "must hold a whole number (got 2.1 to 2.9)"),
+    ],
+)
+def test_a_range_without_a_value_to_try_is_told_where_it_stands(
+    tmp_path: Path, sections: dict[str, Any], said: str
+) -> None:
+    known = {"key": "server.max_model_len", "find": "largest"}
+    goal = {"metric": "rejected_share", "at_most": 0}
+    path = saved(tmp_path, search={**known, "where": goal, **sections})
+    with pytest.raises(ConfigError) as caught:
+        load_experiment(path)
+    (problem,) = caught.value.problems
+    line = next(i for i, text in enumerate(path.read_text().splitlines(), 1) if "between" in text)
+    assert problem.where.startswith(f"{path}:{line}:")
+    assert said in problem.message
+
+
+def test_of_keys_that_are_whole_numbers_whole_numbers_are_tried(tmp_path: Path) -> None:
+    for key, of in {
+        "server.max_num_seqs": 1, "server.max_num_batched_tokens": 1, "server.max_model_len": 1,
+        "workload.request_rate": None, "server.gpu_memory_utilization": None,
+    }.items():  # fmt: skip
+        wanted = {"key": key, "find": "best", "between": [0.5, 1], "minimize": "concurrency.mean"}
+        tree = varied(search=wanted)
+        found_ = Experiment.model_validate(tree).search
+        assert found_ is not None
+        assert found_.multiple_of == of
+    wanted = {"key": "server.max_num_seqs", "find": "best", "between": [1, 40],
+              "minimize": "latency.ttft_s.p99", "replications": 2}  # fmt: skip
+    content = found(tmp_path, search=wanted)
+    assert all(isinstance(probe["value"], int) for probe in content["probes"])
+    assert len(content["probes"]) > 3
 
 
 def test_a_list_has_its_places() -> None:

@@ -62,7 +62,8 @@ WRONG += [
      "'search.between[0]' must be a finite number"),
     ({"search": {**SEARCH, "between": [1, 2], "where": {**GOAL, "at_most": INF}}},
      "'search.where.at_most' must be a finite number"),
-    ({"sweep": {"sample": {"points": 2, "over": {"workload.request_rate": {"from": 1, "to": INF}}}}},
+    ({"sweep": {"sample": {"points": 2,
+                           "over": {"workload.request_rate": {"from": 1, "to": INF}}}}},
      "'sweep.sample.over.workload.request_rate.to' must be a finite number (got inf)"),
 ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel
 
 from wastesim.config.compare import laid_over, nested
 from wastesim.config.paths import NAME_OR_PATH_KEYS, PATH_KEYS, replaced
@@ -36,7 +36,7 @@ def cell_problems(
     checks = [_once(check) for check in checks]
     alone = texts_of(cell_tree(tree, {}), model, checks)
     told: set[tuple[KeyPath, str]] = set()
-    for changes in islice(_written(tree), MOST_CHECKED):
+    for changes in islice(_written(tree, model), MOST_CHECKED):
         values = {change.key: change.value for change in changes}
         for path, text in texts_of(cell_tree(tree, values), model, checks).items():
             place = _place(changes, path)
@@ -84,17 +84,17 @@ def _without_numbers(tree: Any) -> Any:
     return None if isinstance(tree, int | float) else tree
 
 
-def _written(tree: Mapping[str, Any]) -> Iterator[tuple[Change, ...]]:
+def _written(tree: Mapping[str, Any], model: type[BaseModel]) -> Iterator[tuple[Change, ...]]:
     """The changes of every cell that is written out; none where that is told elsewhere."""
     try:
         if SWEEP in tree:
-            yield from written_cells(TypeAdapter(Sweep).validate_python(tree[SWEEP]))
+            yield from written_cells(Sweep.model_validate(tree[SWEEP]))
         if SEARCH in tree:
-            search = TypeAdapter(Search).validate_python(tree[SEARCH])
+            search = Search.model_validate(tree[SEARCH]).of(model)
             where = "among" if search.among is not None else "between"
             for index, value in enumerate(search.written()):
                 yield (Change((SEARCH, where, index), search.key, value),)
-    except ValidationError:
+    except ValueError:  # pydantic's too
         return
 
 

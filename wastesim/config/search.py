@@ -21,13 +21,15 @@ with the same seeds as every other probe, and repeated more where it cannot be t
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, FiniteFloat, model_validator
+from pydantic import AfterValidator, BaseModel, Field, FiniteFloat, model_validator
 
 from wastesim.config.base import Frozen
 from wastesim.config.quantities import Count
 from wastesim.config.sweep import Key, Values, two
+from wastesim.config.validation import is_whole
 
 KEY = "search"
 
@@ -56,6 +58,12 @@ class Condition(Frozen):
         return 1 if self.at_least is not None else -1
 
 
+def _refuse_no_multiple(low: float, high: float, of: int) -> None:
+    if math.ceil(low / of) > math.floor(high / of):
+        what = "a whole number" if of == 1 else f"a multiple of {of:,}"
+        raise ValueError(f"'between' must hold {what} (got {low:,g} to {high:,g})")
+
+
 class Search(Frozen):
     """One key, where to look, and what is looked for."""
 
@@ -67,7 +75,7 @@ class Search(Frozen):
     where: Condition | None = None
     maximize: str | None = None
     minimize: str | None = None
-    #: Only multiples of it are tried: 1 means whole numbers.
+    #: Only multiples of it are tried: 1, of keys that are whole numbers, means those.
     multiple_of: Count | None = None
     #: Two values are close enough when they differ by this part of the larger.
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.02
@@ -82,6 +90,8 @@ class Search(Frozen):
             raise ValueError("must have exactly one of 'between' (two ends) and 'among' (a list)")
         if self.between is not None and not self.between[0] < self.between[1]:
             raise ValueError(f"'between' must go up (got {self.between[0]:g}, {self.between[1]:g})")
+        if self.between is not None and self.multiple_of is not None:
+            _refuse_no_multiple(*self.between, self.multiple_of)
         if self.among is not None and self.multiple_of is not None:
             raise ValueError("'multiple_of' needs 'between'")
         if self.most_replications < self.replications:
@@ -102,7 +112,19 @@ class Search(Frozen):
         """The number that is looked at."""
         return (self.where.metric if self.where else self.maximize or self.minimize) or ""
 
+    def of(self, model: type[BaseModel]) -> Search:
+        """Itself, or of whole numbers where its key is one; ValueError where none is in reach."""
+        whole = (
+            self.between and not self.multiple_of and is_whole(model, tuple(self.key.split(".")))
+        )
+        if not self.between or not whole:
+            return self
+        _refuse_no_multiple(*self.between, 1)
+        return self.model_copy(update={"multiple_of": 1})
+
     def written(self) -> list[Any]:
         """The values that can be checked before anything runs."""
-        values = self.among or self.between or []
-        return [int(v) if self.multiple_of else v for v in values]
+        if self.among is not None or self.between is None or self.multiple_of is None:
+            return self.among or self.between or []
+        (low, high), m = self.between, self.multiple_of
+        return [math.ceil(low / m) * m, math.floor(high / m) * m]
