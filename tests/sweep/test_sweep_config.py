@@ -9,6 +9,9 @@ import pytest
 
 from wastesim import load_experiment
 from wastesim.errors import ConfigError
+from wastesim.sweep.estimate import estimate
+from wastesim.sweep.plan import Cell, Task
+from wastesim.sweep.work import run_task
 
 from .sweep_runs import saved, varied
 
@@ -83,6 +86,36 @@ def test_a_wrong_value_is_pointed_at_where_it_stands(tmp_path: Path) -> None:
     (problem,) = caught.value.problems
     assert problem.where.startswith(f"{path}:{line}:")
     assert "did you mean 'paged'?" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("over", "said"),
+    [
+        ({"server.max_num_seqs": {"from": 1, "to": 10}}, "'whole: true' samples those"),
+        ({"workload.request_rate": {"from": -5, "to": 1}}, "must be > 0"),
+    ],
+)
+def test_what_is_sampled_is_checked_before_anything_runs(
+    tmp_path: Path, over: dict[str, Any], said: str
+) -> None:
+    path = saved(tmp_path, sweep={"sample": {"points": 4, "over": over}})
+    with pytest.raises(ConfigError) as caught:
+        load_experiment(path)
+    (problem,) = caught.value.problems
+    line = next(i for i, t in enumerate(path.read_text().splitlines(), 1) if next(iter(over)) in t)
+    assert problem.where.startswith(f"{path}:{line}:")
+    assert problem.message.startswith("in a cell, '")
+    assert said in problem.message
+
+
+def test_the_error_of_a_run_whose_values_are_wrong_is_one_line() -> None:
+    """Cells beyond those that are looked at before tell when they run."""
+    tree = {**varied(), "seed": -1, "clock": {"kind": "fixed", "step_s": -1}}
+    told = run_task(Task("d", Cell({}, "c"), 0, 0, tree))
+    assert told.status == "failed"
+    assert "\n" not in told.error
+    assert "'seed' must be >= 0 (got -1)" in told.error
+    assert estimate([Task("d", Cell({}, "c"), 0, 0, tree)], 1).pieces == 0
 
 
 def test_cells_are_checked_whole_so_that_keys_which_go_together_may_change_together() -> None:

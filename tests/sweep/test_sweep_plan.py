@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from wastesim import load_experiment
-from wastesim.sweep.designs import sampled
+from wastesim.config.designs import sampled
 from wastesim.sweep.plan import Plan, plan, replication_seed
 
 from .sweep_runs import varied

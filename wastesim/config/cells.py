@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from wastesim.config.compare import laid_over, nested
+from wastesim.config.designs import sampled
 from wastesim.config.paths import NAME_OR_PATH_KEYS, PATH_KEYS, replaced
 from wastesim.config.search import KEY as SEARCH
 from wastesim.config.search import Search
@@ -21,6 +22,7 @@ from wastesim.config.yaml_reader import Document, KeyPath
 
 #: Cells looked at before anything runs; in larger sweeps the others tell when they run.
 MOST_CHECKED = 1000
+_WHOLE = "must be a whole number"
 
 
 def cell_tree(tree: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,9 +42,12 @@ def cell_problems(
         values = {change.key: change.value for change in changes}
         for path, text in texts_of(cell_tree(tree, values), model, checks).items():
             place = _place(changes, path)
-            if alone.get(path) != text and (place, text) not in told:
-                told.add((place, text))
-                yield place, f"in a cell, {text}"
+            sampled_ = place[:2] == (SWEEP, "sample")  # as many texts as points: one will do
+            once = (place, "" if sampled_ else text)
+            if alone.get(path) != text and once not in told:
+                told.add(once)
+                hint = "; 'whole: true' samples those" if sampled_ and _WHOLE in text else ""
+                yield place, f"in a cell, {text}{hint}"
 
 
 def with_absolute_values(document: Document) -> Document:
@@ -85,10 +90,10 @@ def _without_numbers(tree: Any) -> Any:
 
 
 def _written(tree: Mapping[str, Any], model: type[BaseModel]) -> Iterator[tuple[Change, ...]]:
-    """The changes of every cell that is written out; none where that is told elsewhere."""
+    """The changes of every cell, sampled ones too; none where `sweep` itself is wrong."""
     try:
         if SWEEP in tree:
-            yield from written_cells(Sweep.model_validate(tree[SWEEP]))
+            yield from _of_sweep(Sweep.model_validate(tree[SWEEP]))
         if SEARCH in tree:
             search = Search.model_validate(tree[SEARCH]).of(model)
             where = "among" if search.among is not None else "between"
@@ -96,6 +101,16 @@ def _written(tree: Mapping[str, Any], model: type[BaseModel]) -> Iterator[tuple[
                 yield (Change((SEARCH, where, index), search.key, value),)
     except ValueError:  # pydantic's too
         return
+
+
+def _of_sweep(sweep: Sweep) -> Iterator[tuple[Change, ...]]:
+    points = [
+        tuple(Change((SWEEP, "sample", "over", key), key, value) for key, value in point.items())
+        for point in sampled(sweep.sample)
+    ]
+    for changes in written_cells(sweep):
+        for point in points:
+            yield (*changes, *point)
 
 
 def _place(changes: tuple[Change, ...], path: KeyPath) -> KeyPath:

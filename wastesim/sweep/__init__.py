@@ -5,7 +5,6 @@ that whatever stops a sweep, only the runs in flight are lost.
 
 =========== ====================================================================
 `plan`      from `sweep:` to cells and runs, with their seeds and digests
-`designs`   sampled points: random, Latin hypercube, Sobol
 `work`      one run, in whatever process it is given to
 `executors` serial, processes, or a Dask cluster
 `runner`    keeps executors busy, outlives workers that die, and stops when asked

@@ -16,7 +16,7 @@ from wastesim.config.cells import cell_tree
 from wastesim.config.paths import NAME_OR_PATH_KEYS, PATH_KEYS
 from wastesim.config.sweep import written_cells
 from wastesim.metrics import SCHEMA_VERSION
-from wastesim.sweep.designs import sampled
+from wastesim.config.designs import sampled
 
 _LONGEST_NAME = 100
 
