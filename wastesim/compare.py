@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from wastesim.errors import InputError, OutputError, WastesimError
 from wastesim.records import Records
@@ -132,13 +133,42 @@ def _alone(sides: tuple[Side, Side], name: str) -> Difference:
 
 
 def _side(folder: Path) -> Side:
-    try:
-        summary: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder}: holds no results ({type(error).__name__})") from None
-    if summary.get("study") == "comparison":
-        raise InputError(f"{folder}: is a comparison; name two of its folders in variants/")
+    summary = _summary(folder)
     return Side(str(summary.get("name") or folder.name), folder, summary, _records(folder))
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    path = folder / "summary.json"
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder}: holds no results (no summary.json)") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValueError:
+        raise InputError(f"{path}: is damaged (no JSON); run its experiment again") from None
+    study = summary.get("study") if isinstance(summary, dict) else None
+    if study == "comparison":
+        raise InputError(f"{folder}: is a comparison; name two of its folders in variants/")
+    if study not in (None, "sweep", "search"):
+        raise InputError(f"{folder}: is a study of {study}; name runs, sweeps or searches")
+    if not _is_whole(summary):
+        raise InputError(
+            f"{path}: is damaged (it lacks what every summary has); run its experiment again"
+        )
+    return dict(summary)
+
+
+def _is_whole(summary: Any) -> bool:
+    """Whether it has what is read of it: of a sweep its cells, of a run what became of requests."""
+    if not isinstance(summary, dict):
+        return False
+    if summary.get("study") is not None:
+        return isinstance(summary.get("cells"), list)
+    requests = summary.get("requests")
+    return isinstance(requests, dict) and all(
+        isinstance(requests.get(name), int) for name in ("submitted", "rejected")
+    )
 
 
 def _records(folder: Path) -> Records | None:
@@ -146,8 +176,14 @@ def _records(folder: Path) -> Records | None:
         return None
     try:
         return Records.load(folder)
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{folder}: its records cannot be read ({error})") from error
+    except FileNotFoundError as error:
+        missing = Path(str(error.filename)).name
+        raise InputError(f"{folder}: its records cannot be read (no {missing})") from None
+    except (OSError, KeyError, ValueError, TypeError, EOFError, BadZipFile) as error:
+        raise InputError(
+            f"{folder}: its records are damaged; run its experiment again, or delete its facts.json"
+            " to compare it without them"
+        ) from error
 
 
 def _level(text: str) -> float:

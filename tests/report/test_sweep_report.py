@@ -203,7 +203,40 @@ def test_a_folder_without_results_is_an_error(
 ) -> None:
     (folders / "empty").mkdir()
     assert compare.main(["a", "empty"]) == 2
-    assert "empty: holds no results" in capsys.readouterr().err
+    assert "empty: holds no results (no summary.json)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "is damaged (it lacks"),
+        ("[]", "is damaged (it lacks"),
+        ('{"requests": {"submitted": 3}}', "is damaged (it lacks"),
+        ('{"study": "sweep"}', "is damaged (it lacks"),
+        ('{"requests"', "is damaged (no JSON)"),
+        ('{"study": "quality"}', "is a study of quality"),
+    ],
+)
+def test_a_damaged_summary_is_an_error_in_words(
+    folders: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folders / "bad").mkdir()
+    (folders / "bad/summary.json").write_text(text)
+    assert compare.main(["a", "bad"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Error" not in error
+
+
+def test_damaged_records_are_an_error_in_words(
+    folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folders / "b/ticks.npz").write_bytes(b"")
+    assert compare.main(["a", "b"]) == 2
+    assert "error: b: its records are damaged" in capsys.readouterr().err
+    (folders / "b/facts.json").write_text("{}")
+    assert compare.main(["a", "b"]) == 2
+    assert "error: b: its records are damaged" in capsys.readouterr().err
 
 
 def test_a_page_goes_into_no_folder_that_holds_something_else(
@@ -233,5 +266,8 @@ def test_two_sweeps_are_paired_cell_by_cell(
     assert run.main([*words, "--output", "s2", "--set", "server.max_model_len=12"]) == 0
     assert compare.main(["s1", "s2"]) == 0
     assert "3 runs with equal seeds, paired" in capsys.readouterr().out
+    next((folders / "s2/runs").glob("*.json")).write_text("{}")
+    assert compare.main(["s1", "s2"]) == 2
+    assert "is damaged; delete it and let '--resume' run it again" in capsys.readouterr().err
     assert compare.main(["s1", "a"]) == 2
     assert "one is a sweep and one is a run" in capsys.readouterr().err

@@ -15,6 +15,8 @@ from wastesim.sweep.store import PLAN, RUNS, read_json
 
 #: Summaries by cell, then by seed.
 Runs = Mapping[str, Mapping[int, Mapping[str, Any]]]
+#: What is read of the file of a run.
+READ = {"status", "digest", "values", "seed", "summary"}
 
 
 def compare_sweeps(sides: tuple[Side, Side], level: float) -> Comparison:
@@ -55,9 +57,9 @@ def _runs(folder: Path) -> Runs:
     found: dict[str, dict[int, Mapping[str, Any]]] = {}
     for path in sorted((folder / RUNS).glob("*.json")):
         content = read_json(path)
-        if content is None or content["status"] != "done":
-            continue
-        if wanted and content["digest"] not in wanted:
+        if content is None or not set(content) >= READ:
+            raise InputError(f"{path}: is damaged; delete it and let '--resume' run it again")
+        if content["status"] != "done" or (wanted and content["digest"] not in wanted):
             continue
         name = ", ".join(f"{key} {value}" for key, value in content["values"].items())
         found.setdefault(name, {})[content["seed"]] = content["summary"]

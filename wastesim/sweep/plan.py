@@ -13,10 +13,10 @@ from typing import Any
 import wastesim
 from wastesim.config import Experiment
 from wastesim.config.cells import cell_tree
+from wastesim.config.designs import sampled
 from wastesim.config.paths import NAME_OR_PATH_KEYS, PATH_KEYS
 from wastesim.config.sweep import written_cells
 from wastesim.metrics import SCHEMA_VERSION
-from wastesim.config.designs import sampled
 
 _LONGEST_NAME = 100
 
