@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from wastesim.errors import ConfigError, WastesimError
+from wastesim.pipe import quiet_when_closed
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)

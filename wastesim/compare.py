@@ -16,6 +16,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from wastesim.errors import InputError, OutputError, WastesimError
+from wastesim.pipe import quiet_when_closed
 from wastesim.records import Records
 from wastesim.report.runs import MADE_BY, OWN, Comparison, Side, print_comparison, write_comparison
 from wastesim.statistics import Interval
@@ -45,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wastesim.errors import InputError, OutputError, WastesimError
+from wastesim.pipe import quiet_when_closed
 
 if TYPE_CHECKING:
     from wastesim.config.arrivals import WorkloadSpec
@@ -53,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)

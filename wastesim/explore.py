@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wastesim.errors import InputError, OutputError, WastesimError
+from wastesim.pipe import quiet_when_closed
 from wastesim.report.comparison_parts import Part
 
 #: Filled in where there is no run: short enough to be simulated while somebody waits.
@@ -55,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)

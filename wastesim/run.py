@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from wastesim.errors import ConfigError, WastesimError
 from wastesim.output import ResultFolder
+from wastesim.pipe import quiet_when_closed
 from wastesim.progress import Progress
 from wastesim.result import Result
 from wastesim.sweep.options import add_options
@@ -70,6 +71,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wastesim.errors import ConfigError, WastesimError
+from wastesim.pipe import quiet_when_closed
 from wastesim.sweep.options import add_options
 
 
@@ -31,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)
