@@ -65,7 +65,15 @@ def check_cells(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     return cell_problems(tree, Experiment, ALONE)
 
 
-CHECKS: tuple[Check, ...] = (*ALONE, check_variants, check_cells)
+def check_metrics(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """What a sweep shows, or a search looks at, that no run has a number for."""
+    if "sweep" in tree or "search" in tree:
+        from wastesim.report.sweep_names import check_metrics as check
+
+        yield from check(tree)
+
+
+CHECKS: tuple[Check, ...] = (*ALONE, check_variants, check_cells, check_metrics)
 
 
 def load_experiment(

@@ -213,16 +213,39 @@ def test_numbers_of_a_sentence_are_written_out() -> None:
     ]  # fmt: skip
 
 
-def test_an_unknown_metric_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wanted = {"key": "server.max_num_seqs", "find": "best", "among": [1, 2],
-              "maximize": "concurrency.meen"}  # fmt: skip
-    path = saved(tmp_path, search=wanted)
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("concurrency.meen", "did you mean 'concurrency.mean'?"),
+        ("goodput", "goodput without objectives"),
+        ("policy", "must be a number of summary.json"),
+        ("decode.tokens", "nothing is decoded with 'decode.engine: none'"),
+        ("time.measured_from_s", "there is no 'measure'"),
+    ],
+)
+@pytest.mark.parametrize("goal", ["maximize", "metric"])
+def test_a_metric_that_no_run_has_is_told_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], metric: str, said: str, goal: str
+) -> None:
+    wanted = {"find": "best", "maximize": metric}
+    if goal == "metric":
+        wanted = {"find": "largest", "where": {"metric": metric, "at_most": 1}}
+    path = saved(tmp_path, search={"key": "server.max_num_seqs", "among": [1, 2], **wanted})
     words = [str(path), "--output", str(tmp_path / "out"), "--executor", "serial"]
     assert run.main(words) == 2
-    assert "did you mean 'concurrency.mean'?" in capsys.readouterr().err
-    path = saved(tmp_path, search={**wanted, "maximize": "goodput"})
-    assert run.main([str(path), "--output", str(tmp_path / "o2"), "--executor", "serial"]) == 2
-    assert "goodput needs objectives" in capsys.readouterr().err
+    line = next(i for i, t in enumerate(path.read_text().splitlines(), 1) if f"{goal}:" in t)
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.startswith(f"error: {path}:{line}:")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_metric_that_is_undefined_everywhere_has_no_best(tmp_path: Path) -> None:
+    wanted = {"key": "server.max_num_seqs", "find": "best", "among": [1, 2], "replications": 1,
+              "maximize": "memory.fragmentation.free_spans"}  # fmt: skip
+    content = found(tmp_path, search=wanted)
+    assert content["answer"] is None
+    assert "free_spans is undefined at each of the 2 that were probed." in content["sentence"]
 
 
 def test_a_search_resumes(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from wastesim import load_experiment
+from wastesim import load_experiment, simulate
 from wastesim.errors import ConfigError
+from wastesim.metrics import flat
+from wastesim.report.sweep_names import known_names
 from wastesim.sweep.estimate import estimate
 from wastesim.sweep.plan import Cell, Task
 from wastesim.sweep.work import run_task
@@ -68,6 +70,21 @@ WRONG += [
     ({"sweep": {"sample": {"points": 2,
                            "over": {"workload.request_rate": {"from": 1, "to": INF}}}}},
      "'sweep.sample.over.workload.request_rate.to' must be a finite number (got inf)"),
+]  # fmt: skip
+
+WRONG += [
+    ({"sweep": {**GRID, "show": show}}, said)
+    for show, said in (
+        ({"metrics": ["nope.foo"]}, "'sweep.show.metrics[0]' must be a number of summary.json"),
+        ({"metrics": ["rejected_share", "goodput"]}, "'sweep.show.metrics[1]' must not be goodput"),
+        ({"pareto": ["rejected_share", "concurrency.men"]}, "did you mean 'concurrency.mean'?"),
+        ({"x": "workload.foo"}, "must be a key that is varied: server.max_num_seqs (got work"),
+        ({"lines": "server.policy"}, "'show.lines' must be a key that is varied"),
+    )
+]
+WRONG += [
+    ({"sweep": {"grid": {"server.policy": ["paged"]}, "show": {"x": "server.policy"}}},
+     "'show.x' must be a key whose values are numbers"),
 ]  # fmt: skip
 
 
@@ -154,3 +171,10 @@ def _without_workload(lines: list[str]) -> list[str]:
         if not inside:
             kept.append(line)
     return kept
+
+
+def test_every_number_of_a_summary_can_be_asked_for() -> None:
+    summary = simulate(varied(statistics={"goodput": {"ttft_s": 5}})).summary
+    numbers = {k for k, v in flat(summary).items() if isinstance(v, int | float)}
+    flags = {"interrupted", "records.streamed"}
+    assert numbers - flags - {"schema_version"} <= set(known_names())

@@ -134,6 +134,14 @@ class Show(Frozen):
     pareto: Annotated[list[str], AfterValidator(two)] | None = None
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _listed(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else []
+
+
 class Sweep(Frozen):
     """Cells, and how often each is repeated."""
 
@@ -155,6 +163,29 @@ class Sweep(Frozen):
             told = ", ".join(f"{key} has {n}" for key, n in lengths.items())
             raise ValueError(f"'zip' must have as many values for each key ({told})")
         return self
+
+    @model_validator(mode="after")
+    def _shows_what_is_varied(self) -> Sweep:
+        for name, key in (("x", self.show.x), ("lines", self.show.lines)):
+            if key is not None and key not in self.keys:
+                known = ", ".join(self.keys)
+                raise ValueError(f"'show.{name}' must be a key that is varied: {known} (got {key})")
+        if self.show.x is not None and not all(map(_is_number, self._values(self.show.x))):
+            raise ValueError(f"'show.x' must be a key whose values are numbers (got {self.show.x})")
+        return self
+
+    @property
+    def keys(self) -> list[str]:
+        """What differs between cells, in the order of designs."""
+        listed = [key for row in self.rows or () for key in row]
+        sampled = self.sample.over if self.sample else {}
+        return list(dict.fromkeys([*(self.grid or ()), *(self.pairs or ()), *listed, *sampled]))
+
+    def _values(self, key: str) -> list[Any]:
+        """What is written of a key; of a range nothing, which has numbers."""
+        columns = [self.grid or {}, self.pairs or {}, self.sample.over if self.sample else {}]
+        found = [v for c in columns for v in _listed(c.get(key))]
+        return [*found, *(row[key] for row in self.rows or () if key in row)]
 
     @model_validator(mode="after")
     def _varies_each_key_once(self) -> Sweep:

@@ -7,9 +7,8 @@ from typing import Any
 
 from wastesim.errors import ConfigError, Problem
 from wastesim.metrics import flat
+from wastesim.report.sweep_names import GOODPUT, NEEDS_OBJECTIVES, REJECTED
 
-GOODPUT = "goodput"
-REJECTED = "rejected_share"
 #: What tables and figures show unless told otherwise; those that are undefined are left out.
 USUAL = (
     "memory.written_over_reserved.step",
@@ -37,10 +36,10 @@ def number(summary: Mapping[str, Any], name: str) -> float | None:
 
 def check_name(summary: Mapping[str, Any], name: str, where: str) -> None:
     """ConfigError for a name that a summary does not have."""
-    known = [*flat(dict(summary)), REJECTED, GOODPUT]
+    plain = [key for key, v in flat(dict(summary)).items() if not isinstance(v, str | bool)]
+    known = [*plain, REJECTED, GOODPUT]
     if name == GOODPUT and summary["statistics"]["goodput"] is None:
-        message = "goodput needs objectives: 'statistics: {goodput: {ttft_s: 1, tpot_s: 0.05}}'"
-        raise ConfigError([Problem(where, message)])
+        raise ConfigError([Problem(where, NEEDS_OBJECTIVES)])
     if name not in known:
         from wastesim.config.validation import did_you_mean
 

@@ -84,11 +84,21 @@ class Seeker:
 
         best, ties = best_of(self._axis, height, self._level, self._search.most_probes)
         if best is None:
+            self._nothing_to_compare()
             return
         names = [said(self._axis.value(tie)) for tie in sorted(ties)]
         alike = f"; {', '.join(names)} cannot be told from it" if names else ""
         self._answer(best, f"best of {len(self.found.probes)} values probed{alike}")
         self._doubt_best(best)
+
+    def _nothing_to_compare(self) -> None:
+        """Unless it was stopped, the metric is defined nowhere."""
+        probes = self.found.probes
+        if probes and not self._runner.stopped:
+            self.found.sentence = (
+                f"No value of {self._search.key} can be called the best: {self._search.metric} is"
+                f" undefined at each of the {len(probes):,} that were probed."
+            )
 
     def _doubt_best(self, best: float) -> None:
         """Where probes ran out before values beside the best had been looked at."""

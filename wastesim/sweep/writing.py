@@ -143,12 +143,7 @@ def setting(experiment: Experiment) -> str:
 def _varied(experiment: Experiment) -> set[str]:
     if experiment.search is not None:
         return {experiment.search.key}
-    sweep = experiment.sweep
-    if sweep is None:
-        return set()
-    rows = {key for row in sweep.rows or () for key in row}
-    sampled = set(sweep.sample.over) if sweep.sample else set()
-    return {*(sweep.grid or ()), *(sweep.pairs or ()), *rows, *sampled}
+    return set(experiment.sweep.keys) if experiment.sweep else set()
 
 
 def _state(told: Sequence[Cell], plan: Plan, interrupted: bool) -> str:
