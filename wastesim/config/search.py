@@ -22,12 +22,13 @@ with the same seeds as every other probe, and repeated more where it cannot be t
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, FiniteFloat, model_validator
 
 from wastesim.config.base import Frozen
-from wastesim.config.quantities import Count
+from wastesim.config.quantities import Count, Repeats
 from wastesim.config.sweep import Key, Values, two
 from wastesim.config.validation import is_whole
 
@@ -64,6 +65,14 @@ def _refuse_no_multiple(low: float, high: float, of: int) -> None:
         raise ValueError(f"'between' must hold {what} (got {low:,g} to {high:,g})")
 
 
+def _refuse_disorder(values: list[Any]) -> None:
+    """Among numbers that go up and down, a search finds anything."""
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    for one, other in pairwise(numbers if len(numbers) == len(values) else []):
+        if not one < other:
+            raise ValueError(f"'among' must go up (got {one:,g} before {other:,g})")
+
+
 class Search(Frozen):
     """One key, where to look, and what is looked for."""
 
@@ -79,10 +88,10 @@ class Search(Frozen):
     multiple_of: Count | None = None
     #: Two values are close enough when they differ by this part of the larger.
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.02
-    replications: Count = 5
+    replications: Repeats = 5
     #: Where the interval still holds the bound, a probe is repeated up to so often.
-    most_replications: Count = 20
-    most_probes: Count = 40
+    most_replications: Repeats = 20
+    most_probes: Repeats = 40
 
     @model_validator(mode="after")
     def _knows_where_to_look(self) -> Search:
@@ -92,6 +101,8 @@ class Search(Frozen):
             raise ValueError(f"'between' must go up (got {self.between[0]:g}, {self.between[1]:g})")
         if self.between is not None and self.multiple_of is not None:
             _refuse_no_multiple(*self.between, self.multiple_of)
+        if self.among is not None:
+            _refuse_disorder(self.among)
         if self.among is not None and self.multiple_of is not None:
             raise ValueError("'multiple_of' needs 'between'")
         if self.most_replications < self.replications:

@@ -21,16 +21,19 @@ Replication r has the same seed in every cell: cells differ by what was changed,
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from wastesim.config.base import Frozen
-from wastesim.config.quantities import Count
+from wastesim.config.quantities import Repeats
 from wastesim.config.yaml_reader import KeyPath
 
 KEY = "sweep"
+#: More than these would take days to run and minutes to plan.
+MOST_CELLS, MOST_RUNS = 10_000, 100_000
 #: What belongs to the sweep as a whole and cannot differ between cells.
 SHARED = ("name", "study", "seed", "output", "extends", "compare", "sweep", "search")
 
@@ -116,7 +119,7 @@ class Sample(Frozen):
     """Points of a space whose axes are keys: a range of numbers, or a list to choose from."""
 
     method: Literal["random", "latin_hypercube", "sobol"] = "sobol"
-    points: Count
+    points: Repeats
     over: Annotated[dict[Key, Range | Values], AfterValidator(_some)]
     #: Of the design alone; what is simulated has the experiment's seed.
     seed: int = Field(default=0, ge=0)
@@ -149,7 +152,7 @@ class Sweep(Frozen):
     pairs: Columns | None = Field(default=None, alias="zip")
     rows: Rows | None = Field(default=None, alias="list")
     sample: Sample | None = None
-    replications: Count = 1
+    replications: Repeats = 1
     #: What is written of a cell's first replication: nothing, a page of words, or figures too.
     cell_reports: Literal["none", "words", "figures"] = "words"
     show: Show = Show()
@@ -162,6 +165,7 @@ class Sweep(Frozen):
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{key} has {n}" for key, n in lengths.items())
             raise ValueError(f"'zip' must have as many values for each key ({told})")
+        _refuse_too_many(self)
         return self
 
     @model_validator(mode="after")
@@ -196,6 +200,22 @@ class Sweep(Frozen):
             for key in sorted(one & other):
                 raise ValueError(f"'{key}' must be varied by one design only")
         return self
+
+
+def _refuse_too_many(sweep: Sweep) -> None:
+    """Counted before any are made."""
+    cells = math.prod(len(values) for values in (sweep.grid or {}).values())
+    cells *= len(next(iter((sweep.pairs or {"": [None]}).values())))
+    cells *= len(sweep.rows or [None])
+    cells *= sweep.sample.points if sweep.sample else 1
+    runs = cells * sweep.replications
+    if cells > MOST_CELLS:
+        raise ValueError(f"must have <= {MOST_CELLS:,} cells, take fewer values (it has {cells:,})")
+    if runs > MOST_RUNS:
+        raise ValueError(
+            f"must have <= {MOST_RUNS:,} runs, take fewer values or 'replications' (it has"
+            f" {runs:,}: {cells:,} cells, each {sweep.replications:,} times)"
+        )
 
 
 class Change(NamedTuple):
