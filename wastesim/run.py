@@ -93,6 +93,7 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     overrides = list(options.overrides)
     overrides += [] if options.seed is None else [f"seed={options.seed}"]
     if study_of(options.experiment, overrides) is not None:
+        _refuse_options_of_sweeps(options)
         return _run_laboratory(options, overrides, command)
     overrides += ["decode.verify=true"] if options.verify else []
     experiment = load_experiment(options.experiment, overrides)
@@ -100,7 +101,10 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     if experiment.sweep is not None or experiment.search is not None:
         from wastesim.sweep.command import run_varied
 
+        if options.trace is not None or options.trace_ticks:
+            raise ConfigError("--trace: follows one run, and a sweep or search has many")
         return run_varied(experiment, options, source, command)
+    _refuse_options_of_sweeps(options)
     target = options.output or _default_folder(experiment.name, experiment.digest)
     if experiment.study == "capacity":
         return _run_capacity(experiment, options, target, source, command)
@@ -115,6 +119,16 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     if not options.quiet:
         _print_summary(result, target)
     return INTERRUPTED if result.interrupted else 0
+
+
+def _refuse_options_of_sweeps(options: argparse.Namespace) -> None:
+    """One run cannot be shown beforehand, and has nothing to go on with."""
+    for name, given in (("--dry-run", options.dry_run), ("--resume", options.resume)):
+        if given:
+            raise ConfigError(
+                f"{name}: is for experiments with 'sweep' or 'search', and {options.experiment} has"
+                " neither; leave it out"
+            )
 
 
 def _run_laboratory(

@@ -78,7 +78,7 @@ WRONG += [
      "'sweep.replications' must be <= 10000 (got 100000000000)"),
     ({"sweep": {"sample": {"points": 10**11, "over": {"workload.request_rate": [1, 2]}}}},
      "'sweep.sample.points' must be <= 10000"),
-    ({"sweep": {"grid": dict.fromkeys(KEYS, list(range(1, 1001)))}},
+    ({"sweep": {"grid": {key: list(range(1, 1001)) for key in KEYS}}},
      "'sweep' must have <= 10,000 cells, take fewer values (it has 1,000,000,000)"),
     ({"sweep": {"grid": {KEYS[0]: list(range(1, 1001))}, "replications": 1000}},
      "must have <= 100,000 runs"),

@@ -191,6 +191,20 @@ def test_dry_run_shows_the_cells_and_the_time_and_writes_nothing(
     assert sorted(path.name for path in here.iterdir()) == ["toy.yaml"]
 
 
+@pytest.mark.parametrize("option", ["--dry-run", "--resume"])
+def test_options_of_sweeps_are_refused_where_there_is_none(
+    here: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    words = [str(saved(here)), "--output", "out", "--quiet"]
+    assert run.main(words) == 0
+    before = (here / "out/run.json").read_text()
+    assert run.main([*words, option]) == 2
+    assert f"error: {option}: is for experiments with 'sweep'" in capsys.readouterr().err
+    assert (here / "out/run.json").read_text() == before
+    assert run.main([str(saved(here, sweep=FEW)), "--trace", "--output", "s"]) == 2
+    assert "--trace: follows one run" in capsys.readouterr().err
+
+
 def test_status_tells_how_far_a_sweep_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep_main(["status", str(here)]) == 2
     assert "holds no sweep" in capsys.readouterr().err
