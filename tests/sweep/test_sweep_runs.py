@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from wastesim import load_experiment, run
+from wastesim.config import dump_yaml
 from wastesim.sweep.__main__ import main as sweep_main
 from wastesim.sweep.store import Store, at_work, write_json
 
-from .sweep_runs import command, ran, saved, table
+from .sweep_runs import command, ran, saved, table, varied
 
 #: 200 cells.
 MANY = {
@@ -93,6 +94,24 @@ def test_a_cell_that_fails_is_recorded_and_the_others_go_on(
     assert [cell["runs"] for cell in cells] == [1, 0, 1]
     assert cells[1]["errors"][0]
     assert cells[1]["errors"][0] in (here / "out/report.md").read_text()
+
+
+@pytest.mark.parametrize("verb", [[], ["--resume"], ["--dry-run"]])
+def test_a_trace_that_cannot_be_read_is_told_before_anything_runs(
+    here: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    trace = here / "t.csv"
+    trace.write_text("arrival_time_s,prompt_tokens,output_tokens\n0,1,2\n1,2,3\n")
+    tree = {**varied(sweep=FEW), "workload": {"trace": str(trace)}}
+    (here / "toy.yaml").write_text(dump_yaml(tree))
+    words = ["toy.yaml", "--output", "out", "--executor", "serial", "--quiet"]
+    if verb:
+        assert run.main(words) == 0
+    before = {f: f.read_bytes() for f in (here / "out").rglob("*.*")}
+    trace.write_text("x,y\n1,2\n")
+    assert run.main([*words, *verb]) == 2
+    assert "t.csv" in capsys.readouterr().err
+    assert {f: f.read_bytes() for f in (here / "out").rglob("*.*")} == before
 
 
 def test_a_failed_run_is_tried_again_by_resume(here: Path) -> None:

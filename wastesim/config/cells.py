@@ -75,7 +75,7 @@ def _once(check: Any) -> Any:
     known: dict[str, list[tuple[KeyPath, str]]] = {}
 
     def asked(tree: Mapping[str, Any]) -> list[tuple[KeyPath, str]]:
-        key = repr(_without_numbers(tree))
+        key = repr(without_numbers(tree))
         if key not in known:
             known[key] = list(check(tree))
         return known[key]
@@ -83,9 +83,10 @@ def _once(check: Any) -> Any:
     return asked
 
 
-def _without_numbers(tree: Any) -> Any:
+def without_numbers(tree: Any) -> Any:
+    """The tree with nothing for each number: what is left are names and files."""
     if isinstance(tree, Mapping):
-        return {key: _without_numbers(value) for key, value in tree.items()}
+        return {key: without_numbers(value) for key, value in tree.items()}
     return None if isinstance(tree, int | float) else tree
 
 

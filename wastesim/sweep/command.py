@@ -21,7 +21,7 @@ from wastesim.sweep.resuming import refuse_another
 from wastesim.sweep.runner import Runner
 from wastesim.sweep.status import duration
 from wastesim.sweep.store import MARK, PLAN, RUNS, Store, write_json, write_text
-from wastesim.sweep.work import Outcome
+from wastesim.sweep.work import Outcome, check_workloads
 from wastesim.sweep.writing import Run, provenance, write_search, write_sweep
 
 SOME_FAILED, INTERRUPTED = 3, 130
@@ -34,6 +34,7 @@ def run_varied(
 ) -> int:
     """Run the sweep or search of an experiment; returns the exit code."""
     planned = plan(experiment) if experiment.sweep else None
+    check_workloads([task.tree for task in planned.tasks] if planned else [experiment.to_tree()])
     if options.dry_run:
         _show(experiment, planned, options)
         return 0

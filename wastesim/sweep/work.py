@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wastesim.config import Document, Experiment
+from wastesim.config.cells import without_numbers
 from wastesim.config.validation import validate
 from wastesim.errors import WastesimError
 from wastesim.sweep.plan import Task
@@ -48,6 +49,19 @@ def run_task(task: Task, observer: Observer | None = None) -> Outcome:
     except Exception as error:  # the others go on
         return failed(task, error_text(error), perf_counter() - began)
     return Outcome(task.digest, "done", summary, "", perf_counter() - began, files)
+
+
+def check_workloads(trees: Iterable[Mapping[str, Any]]) -> None:
+    """InputError or ConfigError for a trace or table that cannot be read, each read once."""
+    from wastesim.rng import Streams
+    from wastesim.workload import build_workload
+
+    seen: set[str] = set()
+    for tree in trees:
+        names = repr(without_numbers(tree["workload"]))
+        if names not in seen:
+            seen.add(names)
+            build_workload(experiment_of(tree).workload, Streams(0))
 
 
 def _as_wanted(task: Task) -> dict[str, Any]:
