@@ -11,6 +11,7 @@ from wastesim.report.runs import Comparison, Side
 from wastesim.statistics import of_mean, of_paired
 from wastesim.statistics.twins import Difference
 from wastesim.sweep.numbers import USUAL, number
+from wastesim.sweep.plan import label
 from wastesim.sweep.store import PLAN, RUNS, read_json
 
 #: Summaries by cell, then by seed.
@@ -25,15 +26,16 @@ def compare_sweeps(sides: tuple[Side, Side], level: float) -> Comparison:
     both = [name for name in first if name in second]
     if not both:
         raise InputError(f"{sides[0].folder} and {sides[1].folder}: have no cell in common")
-    found = [
-        one._replace(how=f"{cell}: {one.how}")
+    pairs = [
+        (cell, one)
         for cell in both
         for name in USUAL
         if (one := _difference(first[cell], second[cell], name, level)) is not None
     ]
     left = len(set(first) ^ set(second))
     note = f"{left:,} cells are in one of them only." if left else "Both have the same cells."
-    return Comparison(sides, found, note, level)
+    found, names = [one for _, one in pairs], [cell for cell, _ in pairs]
+    return Comparison(sides, found, note, level, names)
 
 
 def _difference(
@@ -51,16 +53,17 @@ def _difference(
 
 
 def _runs(folder: Path) -> Runs:
-    """Finished runs of the folder's plan; names are those that the plan gave its cells."""
+    """Finished runs of the folder's plan, in its order; names are made of the cells' values."""
     plan = read_json(folder / PLAN) or {}
-    wanted = plan.get("runs") or {}
+    wanted = list(plan.get("runs") or {})
+    order = {digest: place for place, digest in enumerate(wanted)}
     found: dict[str, dict[int, Mapping[str, Any]]] = {}
-    for path in sorted((folder / RUNS).glob("*.json")):
+    files = sorted((folder / RUNS).glob("*.json"), key=lambda path: order.get(path.stem, -1))
+    for path in files:
         content = read_json(path)
         if content is None or not set(content) >= READ:
             raise InputError(f"{path}: is damaged; delete it and let '--resume' run it again")
-        if content["status"] != "done" or (wanted and content["digest"] not in wanted):
+        if content["status"] != "done" or (wanted and content["digest"] not in order):
             continue
-        name = ", ".join(f"{key} {value}" for key, value in content["values"].items())
-        found.setdefault(name, {})[content["seed"]] = content["summary"]
+        found.setdefault(label(content["values"]), {})[content["seed"]] = content["summary"]
     return found
