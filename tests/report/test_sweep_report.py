@@ -112,6 +112,22 @@ def test_every_picture_is_drawn_and_the_page_fetches_nothing(tmp_path: Path) -> 
     assert (tmp_path / "figures/heat.png").exists()
 
 
+def test_a_square_without_a_number_says_why(tmp_path: Path) -> None:
+    cells = grid()
+    nothing = {STEP: Interval(None, None, None, 0)}
+    rejected = Cell("r", cells[0].values, nothing, {}, 3)
+    found = parts([rejected, *cells[1:]], show=Show(metrics=[STEP]))
+    picture = PLANS["heat"](found)
+    assert picture is not None
+    assert "Failed: no run came to its end. Undefined: the number has no value" in picture.caption
+    write_report(found, tmp_path, "", {}, figures=True)
+    squares = (tmp_path / "figures/heat.svg").read_text()
+    assert squares.count(">failed<") == squares.count(">undefined<") == 1
+    full = PLANS["heat"](parts([*cells[:-1], cell(dict(cells[-1].values), 0.1, 1.0, 5.0)]))
+    assert full is not None
+    assert full.caption.endswith("darker is more.")
+
+
 def test_the_table_links_cells_to_their_reports_and_tells_errors(tmp_path: Path) -> None:
     linked = cell({"server.policy": "<a>"}, 0.1, 1, 5, link="reports/12/report.html",
                   less={STEP: Interval(0.1, 0.05, 0.15, 3)})  # fmt: skip
