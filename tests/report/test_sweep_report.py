@@ -10,7 +10,9 @@ import pytest
 
 from wastesim import compare, run
 from wastesim.config import dump_yaml
+from wastesim.report.figures.canvas import blank
 from wastesim.report.figures.sweep import PLANS
+from wastesim.report.figures.sweep_axes import spaced
 from wastesim.report.figures.sweep_pareto import Point, front
 from wastesim.report.sweep import gather, write_report
 from wastesim.report.sweep_parts import Cell, Parts, Show
@@ -110,6 +112,66 @@ def test_every_picture_is_drawn_and_the_page_fetches_nothing(tmp_path: Path) -> 
     assert not re.search(r"(src|href)=\"https?:", page)
     assert (tmp_path / "figures/lines.svg").exists()
     assert (tmp_path / "figures/heat.png").exists()
+
+
+def test_names_of_ticks_do_not_lie_on_each_other() -> None:
+    lengths = [1024, 2048, 4096, 6144, 8192, 12288, 16384, 32768]
+    named = spaced(lengths, 365)
+    assert named == [1024, 2048, 4096, 8192, 16384, 32768]
+    assert spaced(lengths, 2000) == lengths
+
+
+def ticks(found: Parts) -> tuple[list[str], list[float]]:
+    """Names below the first panel of the lines, and all its marks."""
+    picture = PLANS["lines"](found)
+    assert picture is not None
+    figure = blank(860, picture.height_px)
+    picture.draw(figure, False)
+    axis = figure.axes[0].xaxis
+    names = [text.get_text() for text in axis.get_ticklabels() if text.get_text()]
+    return names, sorted({*axis.get_ticklocs(), *axis.get_ticklocs(minor=True)})
+
+
+def test_values_that_were_chosen_have_marks_and_others_round_numbers() -> None:
+    lengths = [1024, 2048, 4096, 6144, 8192, 12288, 16384, 32768]
+    chosen = [cell({"server.max_model_len": n}, 0.1, 1.0, 5.0) for n in lengths]
+    names, marks = ticks(parts(chosen))
+    assert "2,048" in names
+    assert marks == lengths
+    probed = [cell({"workload.request_rate": r}, 0.1, 1.0, 5.0)
+              for r in (1.0, 4.7568284, 4.8347351, 4.9139234, 8.0, 64.0)]  # fmt: skip
+    assert ticks(parts(probed, show=Show(metrics=[STEP])))[0] == ["1", "2", "5", "10", "20", "50"]
+
+
+def test_sampled_points_are_marks_by_what_is_no_number_and_none_is_left_out() -> None:
+    cells = [
+        cell({"workload.request_rate": 1 + i / 7, "server.max_num_seqs": 8 + i, "server.policy": p},
+             0.1, 1.0, 5.0)
+        for i, p in enumerate(("paged", "contiguous") * 10)
+    ]  # fmt: skip
+    picture = PLANS["lines"](parts(cells))
+    assert picture is not None
+    assert picture.caption.startswith("Each mark is a cell")
+    assert "Marks differ in max_num_seqs too." in picture.caption
+    assert "no room" not in picture.caption
+    figure = blank(860, 400)
+    picture.draw(figure, False)
+    drawn_ = figure.axes[0].lines
+    assert [line.get_label() for line in drawn_] == ["paged", "contiguous"]
+    assert [len(line.get_xdata()) for line in drawn_] == [10, 10]
+    assert {line.get_linestyle() for line in drawn_} == {"None"}
+
+
+def test_dots_that_hide_each_other_are_named() -> None:
+    cells = [cell({"server.max_model_len": n}, 0.1, ttft, rate)
+             for n, ttft, rate in ((1, 1.0, 5.0), (2, 2.0, 9.0), (4, 2.001, 9.002), (8, 9, 1))]  # fmt: skip
+    picture = PLANS["pareto"](parts(cells))
+    assert picture is not None
+    assert picture.title.startswith("3 of 4 cells trade")
+    assert picture.caption.endswith("Dots that nearly hide each other: 2; 4.")
+    figure = blank(860, 400)
+    picture.draw(figure, False)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["1", "2"]
 
 
 def test_a_square_without_a_number_says_why(tmp_path: Path) -> None:
