@@ -74,14 +74,20 @@ WRONG += [
 
 KEYS = ("server.max_num_seqs", "server.max_model_len", "server.block_size")
 WRONG += [
+    ({"sweep": {"grid": {"server.max_model_len": ["2k", 2000, "2Ki", 2048]}}},
+     "'sweep.grid.server.max_model_len[1]' must name each value once: this is 2k again"),
+    ({"sweep": {**GRID, "show": {"pareto": ["goodput"]}}},
+     "'sweep.show.pareto' must be a list of two (got ['goodput'])"),
+    ({"sweep": {"sample": {"points": 2, "over": {"server.max_num_seqs": {
+        "from": 1.2, "to": 1.8, "whole": True}}}}}, "'to' must leave room for a whole number"),
     ({"sweep": {**GRID, "replications": 100_000_000_000}},
      "'sweep.replications' must be <= 10000 (got 100000000000)"),
     ({"sweep": {"sample": {"points": 10**11, "over": {"workload.request_rate": [1, 2]}}}},
      "'sweep.sample.points' must be <= 10000"),
     ({"sweep": {"grid": {key: list(range(1, 1001)) for key in KEYS}}},
-     "'sweep' must have <= 10,000 cells, take fewer values (it has 1,000,000,000)"),
+     "'sweep': has 1,000,000,000 cells, more than 10,000: take fewer values"),
     ({"sweep": {"grid": {KEYS[0]: list(range(1, 1001))}, "replications": 1000}},
-     "must have <= 100,000 runs"),
+     "'sweep': has 1,000,000 runs, more than 100,000"),
     ({"search": {"key": KEYS[0], "find": "largest", "among": [4, 8, 16, 20, 12, 24, 64],
                  "where": GOAL}},
      "'among' must go up (got 20 before 12)"),
@@ -149,6 +155,26 @@ def test_the_error_of_a_run_whose_values_are_wrong_is_one_line() -> None:
     assert "\n" not in told.error
     assert "'seed' must be >= 0 (got -1)" in told.error
     assert estimate([Task("d", Cell({}, "c"), 0, 0, tree)], 1).pieces == 0
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"search": {"key": "server.max_num_seq", "find": "largest", "between": [1, 2],
+                    "where": GOAL}},
+        {"sweep": {"grid": {"server.max_num_seq": [1, 2]}}},
+    ],
+)  # fmt: skip
+def test_an_unknown_key_is_told_once_where_it_stands(
+    tmp_path: Path, sections: dict[str, Any]
+) -> None:
+    path = saved(tmp_path, **sections)
+    with pytest.raises(ConfigError) as caught:
+        load_experiment(path)
+    (problem,) = caught.value.problems
+    lines = path.read_text().splitlines()
+    line = next(i for i, text in enumerate(lines, 1) if "max_num_seq" in text)
+    assert problem.where.startswith(f"{path}:{line}:")
 
 
 def test_cells_are_checked_whole_so_that_keys_which_go_together_may_change_together() -> None:

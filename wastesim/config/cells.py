@@ -22,6 +22,7 @@ from wastesim.config.yaml_reader import Document, KeyPath
 
 #: Cells looked at before anything runs; in larger sweeps the others tell when they run.
 MOST_CHECKED = 1000
+UNKNOWN = "is not a known key"
 _WHOLE = "must be a whole number"
 
 
@@ -42,6 +43,8 @@ def cell_problems(
         values = {change.key: change.value for change in changes}
         for path, text in texts_of(cell_tree(tree, values), model, checks).items():
             place = _place(changes, path)
+            if UNKNOWN in text:  # of the key, whatever its values
+                place = _key_of(place)
             sampled_ = place[:2] == (SWEEP, "sample")  # as many texts as points: one will do
             once = (place, "" if sampled_ else text)
             if alone.get(path) != text and once not in told:
@@ -112,6 +115,40 @@ def _of_sweep(sweep: Sweep) -> Iterator[tuple[Change, ...]]:
     for changes in written_cells(sweep):
         for point in points:
             yield (*changes, *point)
+
+
+def same_values(tree: Mapping[str, Any], model: type[BaseModel]) -> Iterator[tuple[KeyPath, str]]:
+    """Values of a grid that are written in two ways, `2k` and `2000`: the cell is the same."""
+    try:
+        grid = Sweep.model_validate(tree.get(SWEEP)).grid or {}
+    except ValueError:
+        return
+    for key, values in grid.items():
+        if not any(isinstance(value, str) and value[:1].isdigit() for value in values):
+            continue
+        read = [_read(tree, model, key, value) for value in values]
+        for i, value in enumerate(read):
+            if value is not None and value in read[:i]:
+                first = values[read.index(value)]
+                place = (SWEEP, "grid", key, i)
+                yield place, f"must name each value once: this is {first} again"
+
+
+def _read(tree: Mapping[str, Any], model: type[BaseModel], key: str, value: Any) -> Any:
+    """What the experiment makes of the value; None where it cannot be used."""
+    try:
+        found: Any = model.model_validate(cell_tree(tree, {key: value}))
+    except ValueError:
+        return None
+    for part in key.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _key_of(place: KeyPath) -> KeyPath:
+    if place[:1] == (SEARCH,):
+        return (SEARCH, "key")
+    return place[:-1] if place[:2] in ((SWEEP, "grid"), (SWEEP, "zip")) else place
 
 
 def _place(changes: tuple[Change, ...], path: KeyPath) -> KeyPath:

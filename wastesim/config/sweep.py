@@ -42,7 +42,7 @@ def _usable_key(key: str) -> str:
     """ValueError for keys that cannot differ between cells."""
     parts = key.split(".")
     if not all(parts):
-        raise ValueError(f"must have keys such as server.max_model_len (got {key!r})")
+        raise ValueError("must be a key such as server.max_model_len")
     if parts[0] in SHARED:
         hint = "; 'replications' repeats a cell with other seeds" if parts[0] == "seed" else ""
         raise ValueError(f"'{key}' cannot differ between cells{hint}")
@@ -51,7 +51,7 @@ def _usable_key(key: str) -> str:
 
 def _usable_values(values: list[Any]) -> list[Any]:
     if not values:
-        raise ValueError("must be a list of at least one value (got an empty one)")
+        raise ValueError("must be a list of at least one value")
     if any(values[i] == values[j] for i in range(len(values)) for j in range(i)):
         raise ValueError("must name each value once")
     return values
@@ -87,7 +87,7 @@ def _some(over: dict[str, Any]) -> dict[str, Any]:
 def two(pair: list[Any]) -> list[Any]:
     """ValueError for lists that are no pair."""
     if len(pair) != 2:
-        raise ValueError(f"must be a list of two (got {len(pair)})")
+        raise ValueError("must be a list of two")
     return pair
 
 
@@ -112,6 +112,9 @@ class Range(Frozen):
             raise ValueError(f"'to' must be > 'from' (got from {self.low:g}, to {self.high:g})")
         if self.scale == "log" and self.low <= 0:
             raise ValueError(f"'from' must be > 0 on a log scale (got {self.low:g})")
+        if self.whole and math.ceil(self.low) > math.floor(self.high):
+            ends = f"{self.low:g} to {self.high:g}"
+            raise ValueError(f"'to' must leave room for a whole number (got {ends})")
         return self
 
 
@@ -210,11 +213,11 @@ def _refuse_too_many(sweep: Sweep) -> None:
     cells *= sweep.sample.points if sweep.sample else 1
     runs = cells * sweep.replications
     if cells > MOST_CELLS:
-        raise ValueError(f"must have <= {MOST_CELLS:,} cells, take fewer values (it has {cells:,})")
+        raise ValueError(f"has {cells:,} cells, more than {MOST_CELLS:,}: take fewer values")
     if runs > MOST_RUNS:
         raise ValueError(
-            f"must have <= {MOST_RUNS:,} runs, take fewer values or 'replications' (it has"
-            f" {runs:,}: {cells:,} cells, each {sweep.replications:,} times)"
+            f"has {runs:,} runs, more than {MOST_RUNS:,}: take fewer values or replications"
+            f" ({cells:,} cells, each {sweep.replications:,} times)"
         )
 
 
