@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from wastesim.sweep.numbers import USUAL, number
 from wastesim.sweep.plan import label
 from wastesim.sweep.store import PLAN, RUNS, read_json
 
-#: Summaries by cell, then by seed.
+#: Summaries by cell (its values as text), then by seed.
 Runs = Mapping[str, Mapping[int, Mapping[str, Any]]]
 #: What is read of the file of a run.
 READ = {"status", "digest", "values", "seed", "summary"}
@@ -34,7 +35,7 @@ def compare_sweeps(sides: tuple[Side, Side], level: float) -> Comparison:
     ]
     left = len(set(first) ^ set(second))
     note = f"{left:,} cells are in one of them only." if left else "Both have the same cells."
-    found, names = [one for _, one in pairs], [cell for cell, _ in pairs]
+    found, names = [one for _, one in pairs], [label(json.loads(cell)) for cell, _ in pairs]
     return Comparison(sides, found, note, level, names)
 
 
@@ -65,5 +66,6 @@ def _runs(folder: Path) -> Runs:
             raise InputError(f"{path}: is damaged; delete it and let '--resume' run it again")
         if content["status"] != "done" or (wanted and content["digest"] not in order):
             continue
-        found.setdefault(label(content["values"]), {})[content["seed"]] = content["summary"]
+        cell = json.dumps(content["values"], sort_keys=True)
+        found.setdefault(cell, {})[content["seed"]] = content["summary"]
     return found

@@ -6,6 +6,7 @@ interval still holds the bound it is repeated, up to `most_replications`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,12 +14,14 @@ from typing import Any
 from wastesim.config import Experiment
 from wastesim.config.search import Search
 from wastesim.errors import ConfigError
+from wastesim.report.sweep_words import key, metric
+from wastesim.report.sweep_words import value as said
 from wastesim.statistics import Interval
 from wastesim.sweep.axes import Axis, axis_of
 from wastesim.sweep.found import Found, Probe, level_of
 from wastesim.sweep.golden import best_of
 from wastesim.sweep.numbers import check_name, number
-from wastesim.sweep.plan import Cell, Plan, label, said, task
+from wastesim.sweep.plan import Cell, Plan, label, task
 from wastesim.sweep.results import interval
 from wastesim.sweep.runner import Runner
 from wastesim.sweep.store import Store
@@ -49,6 +52,7 @@ class Seeker:
         self._runner = runner
         self._store = store
         self._axis = axis_of(wanted)
+        self._key, self._metric = key(wanted.key), metric(wanted.metric).label
         self.found = Found(wanted)
 
     def bisect(self) -> None:
@@ -96,7 +100,7 @@ class Seeker:
         probes = self.found.probes
         if probes and not self._runner.stopped:
             self.found.sentence = (
-                f"No value of {self._search.key} can be called the best: {self._search.metric} is"
+                f"No value of {self._key} can be called the best: {self._metric} is"
                 f" undefined at each of the {len(probes):,} that were probed."
             )
 
@@ -112,19 +116,19 @@ class Seeker:
             self.found.answer, self.found.between = None, between
             self.found.sentence = (
                 f"The search gave up after {most:,} probes (most_probes): the best"
-                f" {self._search.key} lies between {said(between[0])} and {said(between[1])}, if"
+                f" {self._key} lies between {said(between[0])} and {said(between[1])}, if"
                 f" there is one summit. {self.found.sentence}"
             )
 
     def _give_up(self, good: float, bad: float) -> None:
         """Probes ran out: what is known is where the answer lies."""
         between = [self._axis.value(good), self._axis.value(bad)]
-        most, key, find = self._search.most_probes, self._search.key, self._search.find
+        most, find = self._search.most_probes, self._search.find
         self.found.between = sorted(between) if not self._axis.choices else between
         self.found.sentence = (
-            f"The search gave up after {most:,} probes (most_probes): the {find} {key} lies between"
-            f" {said(between[0])}, where the condition holds, and {said(between[1])}, where it"
-            " does not."
+            f"The search gave up after {most:,} probes (most_probes): the {find} {self._key} lies"
+            f" between {said(between[0])}, where the condition holds, and {said(between[1])},"
+            " where it does not."
         )
 
     def _ended(self, holds: bool, place: float) -> bool:
@@ -137,9 +141,10 @@ class Seeker:
         if not near.meets:
             value = said(self._axis.value(place))
             self.found.sentence = (
-                f"No value of {self._search.key} will do, if the answer changes once on the way:"
-                f" at {value}, where it should be easiest, {self._search.metric} is"
-                f" {_told(near.found)}. Only the ends were probed; values between them may do."
+                f"No value of {self._key} will do, if the answer changes once on the way:"
+                f" at {value}, where it should be easiest, {self._metric} is"
+                f" {_told(near.found, self._search.metric)}. Only the ends were probed; values"
+                " between them may do."
             )
         return not near.meets
 
@@ -152,8 +157,8 @@ class Seeker:
         )
         self.found.answer = value
         self.found.sentence = (
-            f"{goal[self._search.find]} {self._search.key} is {said(value)}, with"
-            f" {self._search.metric} {_told(probe.found)}{doubt}: {why}."
+            f"{goal[self._search.find]} {self._key} is {said(value)}, with"
+            f" {self._metric} {_told(probe.found, self._search.metric)}{doubt}: {why}."
         )
 
     def _probe(self, place: float) -> Probe | None:
@@ -185,11 +190,11 @@ class Seeker:
 
     def _judge(self, value: Any, summaries: Mapping[int, Any], runs: int) -> Probe:
         """A value at which runs fail meets nothing."""
-        metric, where = self._search.metric, self._search.where
+        name, where = self._search.metric, self._search.where
         for summary in summaries.values():
-            check_name(summary, metric, "search")
-        found = interval(summaries, metric, self._level)
-        values = {r: v for r, s in summaries.items() if (v := number(s, metric)) is not None}
+            check_name(summary, name, "search")
+        found = interval(summaries, name, self._level)
+        values = {r: v for r, s in summaries.items() if (v := number(s, name)) is not None}
         if where is None:
             return Probe(value, found, values, True, True, runs)
         meets = found.estimate is not None and where.sign * (found.estimate - where.bound) >= 0
@@ -200,10 +205,14 @@ class Seeker:
 
 def _plan(tasks: Sequence[Any]) -> Plan:
     """The probes so far, by value."""
-    cells_ = list({one.cell.label: one.cell for one in tasks}.values())
-    by_value = sorted(cells_, key=lambda cell: _sort_key(next(iter(cell.values.values()))))
-    same = {cell.label: cell for cell in by_value}
-    return Plan(tuple(by_value), tuple(replace(one, cell=same[one.cell.label]) for one in tasks))
+    same = {_identity(one.cell): one.cell for one in tasks}
+    by_value = sorted(same.values(), key=lambda cell: _sort_key(next(iter(cell.values.values()))))
+    own = tuple(replace(one, cell=same[_identity(one.cell)]) for one in tasks)
+    return Plan(tuple(by_value), own)
+
+
+def _identity(cell: Cell) -> str:
+    return json.dumps(cell.values, sort_keys=True, default=str)
 
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:
@@ -211,16 +220,14 @@ def _sort_key(value: Any) -> tuple[bool, float, str]:
     return not plain, float(value) if plain else 0.0, str(value)
 
 
-def _told(found: Interval) -> str:
+def _told(found: Interval, name: str) -> str:
+    """`97.4 % (95.3 % to 99.4 %)`, in the unit of the number."""
+    show = metric(name).show
     if found.estimate is None:
         return "undefined"
-    if found.low is None or found.high is None:
-        return _plain(found.estimate)
-    return f"{_plain(found.estimate)} ({_plain(found.low)} to {_plain(found.high)})"
-
-
-def _plain(at: float) -> str:
-    return f"{at:,.0f}" if abs(at) >= 1000 else f"{at:.4g}"
+    if found.low is None or found.high is None or found.low == found.high:
+        return show(found.estimate)
+    return f"{show(found.estimate)} ({show(found.low)} to {show(found.high)})"
 
 
 def told(experiment: Experiment) -> list[str]:
