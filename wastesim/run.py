@@ -20,7 +20,7 @@ from wastesim.output import ResultFolder
 from wastesim.pipe import quiet_when_closed
 from wastesim.progress import Progress
 from wastesim.result import Result
-from wastesim.sweep.options import add_options
+from wastesim.sweep.options import add_options, seed
 
 if TYPE_CHECKING:
     from wastesim.config import Experiment
@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="folder of the results (reports/NAME/TIME-DIGEST)",
     )
-    made.add_argument("--seed", type=_seed, metavar="N", help="replace the experiment's seed")
+    made.add_argument("--seed", type=seed, metavar="N", help="replace the experiment's seed")
     made.add_argument(
         "--verify", action="store_true", help="check every request against an uncached forward pass"
     )
@@ -213,12 +213,6 @@ class _PrintSchema(argparse.Action):
 
         print(schema_text())
         made.exit()
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"must be a whole number >= 0 (got {text!r})")
-    return int(text)
 
 
 def _default_folder(name: str, digest: str) -> Path:

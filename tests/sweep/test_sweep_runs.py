@@ -84,6 +84,23 @@ def test_sweep_run_refuses_an_experiment_that_varies_nothing(
     assert "has no 'sweep' and no 'search'" in capsys.readouterr().err
 
 
+def test_sweep_run_takes_a_seed(here: Path) -> None:
+    words = ["run", str(saved(here, sweep=FEW)), "--executor", "serial", "--quiet"]
+    assert sweep_main([*words, "--seed", "7", "--output", "out"]) == 0
+    assert json.loads((here / "out/run.json").read_text())["seed"] == 7
+
+
+def test_cells_show_the_experiments_own_value_of_keys_that_others_name(here: Path) -> None:
+    listed = [{"server": {"max_num_seqs": 2}}, {"server.policy": "paged"}]
+    path = saved(here, sweep={"list": listed})
+    words = [str(path), "--output", "out", "--executor", "serial", "--quiet"]
+    assert run.main(words) == 0
+    assert [cell["values"] for cell in summary(here / "out")["cells"]] == [
+        {"server.max_num_seqs": 2, "server.policy": "contiguous"},
+        {"server.max_num_seqs": 256, "server.policy": "paged"},
+    ]
+
+
 def test_a_cell_that_fails_is_recorded_and_the_others_go_on(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from wastesim.errors import ConfigError, WastesimError
 from wastesim.pipe import quiet_when_closed
-from wastesim.sweep.options import add_options
+from wastesim.sweep.options import add_options, seed
 
 
 def parser() -> argparse.ArgumentParser:
@@ -24,6 +24,7 @@ def parser() -> argparse.ArgumentParser:
     run = verbs.add_parser("run", help="run the 'sweep:' or 'search:' of an experiment")
     run.add_argument("experiment", type=Path, help="an experiment in YAML")
     run.add_argument("--set", dest="overrides", metavar="KEY=VALUE", action="append", default=[])
+    run.add_argument("--seed", type=seed, metavar="N", help="replace the experiment's seed")
     run.add_argument("--output", type=Path, metavar="DIR", help="folder of the results")
     run.add_argument("--quiet", action="store_true", help="print nothing but errors")
     add_options(run)
@@ -58,7 +59,9 @@ def _run(options: argparse.Namespace, words: Sequence[str]) -> int:
     from wastesim.result import load_experiment
     from wastesim.sweep.command import run_varied
 
-    experiment = load_experiment(options.experiment, options.overrides)
+    overrides = list(options.overrides)
+    overrides += [] if options.seed is None else [f"seed={options.seed}"]
+    experiment = load_experiment(options.experiment, overrides)
     if experiment.sweep is None and experiment.search is None:
         raise ConfigError(f"{options.experiment}: has no 'sweep' and no 'search'; use wastesim run")
     source = options.experiment.read_text(encoding="utf-8-sig")
