@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import wraps
+from typing import Protocol
 
 #: What a shell makes of a process that a closed pipe ended.
 CLOSED = 141
 
-Main = Callable[[Sequence[str] | None], int]
+
+class Main(Protocol):
+    """`main()` of a verb, or `main(["a", "b"])`."""
+
+    def __call__(self, argv: Sequence[str] | None = None) -> int:
+        """Run the verb; returns the exit code."""
 
 
 def quiet_when_closed(main: Main) -> Main:

@@ -59,7 +59,8 @@ class Condition(Frozen):
         return 1 if self.at_least is not None else -1
 
 
-def _refuse_no_multiple(low: float, high: float, of: int) -> None:
+def _refuse_no_multiple(between: list[float], of: int) -> None:
+    low, high = between
     if math.ceil(low / of) > math.floor(high / of):
         what = "a whole number" if of == 1 else f"a multiple of {of:,}"
         raise ValueError(f"'between' must hold {what} (got {low:,g} to {high:,g})")
@@ -100,7 +101,7 @@ class Search(Frozen):
         if self.between is not None and not self.between[0] < self.between[1]:
             raise ValueError(f"'between' must go up (got {self.between[0]:g}, {self.between[1]:g})")
         if self.between is not None and self.multiple_of is not None:
-            _refuse_no_multiple(*self.between, self.multiple_of)
+            _refuse_no_multiple(self.between, self.multiple_of)
         if self.among is not None:
             _refuse_disorder(self.among)
         if self.among is not None and self.multiple_of is not None:
@@ -130,7 +131,7 @@ class Search(Frozen):
         )
         if not self.between or not whole:
             return self
-        _refuse_no_multiple(*self.between, 1)
+        _refuse_no_multiple(self.between, 1)
         return self.model_copy(update={"multiple_of": 1})
 
     def written(self) -> list[Any]:

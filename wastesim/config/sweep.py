@@ -190,6 +190,7 @@ class Sweep(Frozen):
 
     def _values(self, key: str) -> list[Any]:
         """What is written of a key; of a range nothing, which has numbers."""
+        columns: list[Mapping[str, Any]]
         columns = [self.grid or {}, self.pairs or {}, self.sample.over if self.sample else {}]
         found = [v for c in columns for v in _listed(c.get(key))]
         return [*found, *(row[key] for row in self.rows or () if key in row)]
