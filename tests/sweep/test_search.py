@@ -243,6 +243,12 @@ def test_a_metric_that_no_run_has_is_told_before_anything_runs(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_reason_for_which_nothing_happened_is_zero(tmp_path: Path) -> None:
+    wanted = {"key": "server.max_num_seqs", "find": "largest", "among": [1, 2], "replications": 1,
+              "where": {"metric": "requests.reasons.rejected.too_long", "at_most": 0}}  # fmt: skip
+    assert found(tmp_path, search=wanted)["answer"] == 2
+
+
 def test_a_metric_that_is_undefined_everywhere_has_no_best(tmp_path: Path) -> None:
     wanted = {"key": "server.max_num_seqs", "find": "best", "among": [1, 2], "replications": 1,
               "maximize": "memory.fragmentation.free_spans"}  # fmt: skip

@@ -25,7 +25,7 @@ _STATISTICS = tuple(
     )
 )  # fmt: skip
 #: Why requests were not served: which reasons there are shows when they are.
-_REASONS = "requests.reasons."
+REASONS = "requests.reasons."
 
 
 def check_metrics(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
@@ -45,7 +45,7 @@ def known_names() -> list[str]:
 
 def _problem(name: str, tree: Mapping[str, Any], varied: set[str]) -> str:
     known = known_names()
-    if name not in known and not name.startswith(_REASONS):
+    if name not in known and not name.startswith(REASONS):
         return f"must be a number of summary.json{did_you_mean(name, known)}"
     if name == GOODPUT or name.startswith("statistics.goodput"):
         given = _given(tree, "statistics", "goodput") or _touched(varied, "statistics")

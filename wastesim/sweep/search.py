@@ -20,7 +20,7 @@ from wastesim.statistics import Interval
 from wastesim.sweep.axes import Axis, axis_of
 from wastesim.sweep.found import Found, Probe, level_of
 from wastesim.sweep.golden import best_of
-from wastesim.sweep.numbers import check_name, number
+from wastesim.sweep.numbers import number
 from wastesim.sweep.plan import Cell, Plan, label, task
 from wastesim.sweep.results import interval
 from wastesim.sweep.runner import Runner
@@ -191,8 +191,6 @@ class Seeker:
     def _judge(self, value: Any, summaries: Mapping[int, Any], runs: int) -> Probe:
         """A value at which runs fail meets nothing."""
         name, where = self._search.metric, self._search.where
-        for summary in summaries.values():
-            check_name(summary, name, "search")
         found = interval(summaries, name, self._level)
         values = {r: v for r, s in summaries.items() if (v := number(s, name)) is not None}
         if where is None:
