@@ -337,7 +337,8 @@ def test_a_page_goes_into_no_folder_that_holds_something_else(
 def test_two_sweeps_are_paired_cell_by_cell(
     folders: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sweep = {"grid": {"server.max_num_seqs": [4, 1]}, "replications": 3, "cell_reports": "none"}
+    grid = {"server.policy": ["contiguous"], "server.max_num_seqs": [4, 1]}
+    sweep = {"grid": grid, "replications": 3, "cell_reports": "none"}
     Path("sweep.yaml").write_text(dump_yaml({**TOY, "sweep": sweep}))
     words = ["sweep.yaml", "--executor", "serial", "--quiet", "--set", "workload.num_requests=60"]
     assert run.main([*words, "--output", "s1"]) == 0
@@ -349,12 +350,12 @@ def test_two_sweeps_are_paired_cell_by_cell(
     assert lines[0] == (
         "2 of 12 numbers differ beyond chance, in 2 of 2 cells: written / reserved, per step (2×)."
     )
-    rows = [line.split()[1] for line in lines[1:] if "max_num_seqs" in line]
+    rows = [line.split()[3] for line in lines[1:] if "max_num_seqs" in line]
     assert rows == sorted(rows, reverse=True)  # as the plan has them
     assert set(rows) == {"1", "4"}
     text = (folders / "page/report.md").read_text()
     assert "| cell | | s1 | s2 |" in text
-    assert "| max_num_seqs 4 | running, over time |" in text
+    assert "| policy contiguous, max_num_seqs 4 | running, over time |" in text
     next((folders / "s2/runs").glob("*.json")).write_text("{}")
     assert compare.main(["s1", "s2"]) == 2
     assert "is damaged; delete it and let '--resume' run it again" in capsys.readouterr().err

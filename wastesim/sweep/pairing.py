@@ -23,7 +23,8 @@ READ = {"status", "digest", "values", "seed", "summary"}
 
 def compare_sweeps(sides: tuple[Side, Side], level: float) -> Comparison:
     """Every number of every cell that both have; InputError when they have none."""
-    first, second = (_runs(side.folder) for side in sides)
+    labels: dict[str, str] = {}
+    first, second = (_runs(side.folder, labels) for side in sides)
     both = [name for name in first if name in second]
     if not both:
         raise InputError(f"{sides[0].folder} and {sides[1].folder}: have no cell in common")
@@ -35,7 +36,7 @@ def compare_sweeps(sides: tuple[Side, Side], level: float) -> Comparison:
     ]
     left = len(set(first) ^ set(second))
     note = f"{left:,} cells are in one of them only." if left else "Both have the same cells."
-    found, names = [one for _, one in pairs], [label(json.loads(cell)) for cell, _ in pairs]
+    found, names = [one for _, one in pairs], [labels[cell] for cell, _ in pairs]
     return Comparison(sides, found, note, level, names)
 
 
@@ -53,8 +54,8 @@ def _difference(
     return Difference(name, *means, of_paired(a, b, level), how)
 
 
-def _runs(folder: Path) -> Runs:
-    """Finished runs of the folder's plan, in its order; names are made of the cells' values."""
+def _runs(folder: Path, labels: dict[str, str]) -> Runs:
+    """Finished runs of the folder's plan, in its order; notes what their cells are called."""
     plan = read_json(folder / PLAN) or {}
     wanted = list(plan.get("runs") or {})
     order = {digest: place for place, digest in enumerate(wanted)}
@@ -67,5 +68,6 @@ def _runs(folder: Path) -> Runs:
         if content["status"] != "done" or (wanted and content["digest"] not in order):
             continue
         cell = json.dumps(content["values"], sort_keys=True)
+        labels.setdefault(cell, label(content["values"]))
         found.setdefault(cell, {})[content["seed"]] = content["summary"]
     return found
