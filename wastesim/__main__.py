@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from wastesim.pipe import quiet_when_closed
+
 #: verb -> what it is for; its module has `main(argv) -> int`.
 VERBS = {
     "run": "simulate one experiment and write its report",
@@ -26,6 +28,7 @@ def module_of(verb: str) -> str:
     return f"wastesim.{MODULES.get(verb, verb)}"
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Hand over to the verb; returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)

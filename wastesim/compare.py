@@ -13,11 +13,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from wastesim.errors import InputError, OutputError, WastesimError
+from wastesim.pipe import quiet_when_closed
 from wastesim.records import Records
 from wastesim.report.resolved import check_folder
-from wastesim.report.runs import Comparison, Side, print_comparison, write_comparison
+from wastesim.report.runs import MADE_BY, OWN, Comparison, Side, print_comparison, write_comparison
 from wastesim.statistics import Interval
 from wastesim.statistics.intervals import LEVEL
 from wastesim.statistics.twins import Difference, differences, same_requests
@@ -46,6 +48,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)
@@ -58,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _compare(options: argparse.Namespace) -> None:
+    if options.output is not None:
+        _refuse_others(options.output)
     sides = (_side(options.first), _side(options.second))
     if sides[0].name == sides[1].name:
         names = options.first.resolve().name, options.second.resolve().name
@@ -79,8 +84,6 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def _write(compared: Comparison, folder: Path, *, quiet: bool) -> None:
-    if folder.exists() and any(folder.iterdir()) and not (folder / "report.html").exists():
-        raise OutputError(f"{folder}: is not empty; name another folder")
     try:
         for warning in write_comparison(compared, folder):
             print(f"warning: {warning}", file=sys.stderr)
@@ -88,6 +91,26 @@ def _write(compared: Comparison, folder: Path, *, quiet: bool) -> None:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
     if not quiet:
         print(f"report: {folder / 'report.html'}")
+
+
+def _refuse_others(folder: Path) -> None:
+    """OutputError for a folder that holds anything but the page of an earlier comparison."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise OutputError(f"{folder}: is a file; name a folder for the page")
+    names = {path.name for path in folder.iterdir()}
+    if {"summary.json", "run.json"} & names:
+        raise OutputError(f"{folder}: holds results, whose report would be lost; name another")
+    if names and not (names <= OWN and _is_own_page(folder / "report.html")):
+        raise OutputError(f"{folder}: is not empty; name another folder")
+
+
+def _is_own_page(page: Path) -> bool:
+    try:
+        return MADE_BY in page.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
 
 
 def compare_runs(sides: tuple[Side, Side], level: float) -> Comparison:
@@ -115,13 +138,42 @@ def _alone(sides: tuple[Side, Side], name: str) -> Difference:
 
 def _side(folder: Path) -> Side:
     check_folder(folder)
-    try:
-        summary: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder}: holds no results ({type(error).__name__})") from None
-    if summary.get("study") == "comparison":
-        raise InputError(f"{folder}: is a comparison; name two of its folders in variants/")
+    summary = _summary(folder)
     return Side(str(summary.get("name") or folder.name), folder, summary, _records(folder))
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    path = folder / "summary.json"
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder}: holds no results (no summary.json)") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValueError:
+        raise InputError(f"{path}: is damaged (no JSON); run its experiment again") from None
+    study = summary.get("study") if isinstance(summary, dict) else None
+    if study == "comparison":
+        raise InputError(f"{folder}: is a comparison; name two of its folders in variants/")
+    if study not in (None, "sweep", "search"):
+        raise InputError(f"{folder}: is a study of {study}; name runs, sweeps or searches")
+    if not _is_whole(summary):
+        raise InputError(
+            f"{path}: is damaged (it lacks what every summary has); run its experiment again"
+        )
+    return dict(summary)
+
+
+def _is_whole(summary: Any) -> bool:
+    """Whether it has what is read of it: of a sweep its cells, of a run what became of requests."""
+    if not isinstance(summary, dict):
+        return False
+    if summary.get("study") is not None:
+        return isinstance(summary.get("cells"), list)
+    requests = summary.get("requests")
+    return isinstance(requests, dict) and all(
+        isinstance(requests.get(name), int) for name in ("submitted", "rejected")
+    )
 
 
 def _records(folder: Path) -> Records | None:
@@ -129,8 +181,14 @@ def _records(folder: Path) -> Records | None:
         return None
     try:
         return Records.load(folder)
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{folder}: its records cannot be read ({error})") from error
+    except FileNotFoundError as error:
+        missing = Path(str(error.filename)).name
+        raise InputError(f"{folder}: its records cannot be read (no {missing})") from None
+    except (OSError, KeyError, ValueError, TypeError, EOFError, BadZipFile) as error:
+        raise InputError(
+            f"{folder}: its records are damaged; run its experiment again, or delete its facts.json"
+            " to compare it without them"
+        ) from error
 
 
 def _level(text: str) -> float:

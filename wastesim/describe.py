@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from wastesim.errors import InputError, OutputError, WastesimError
 from wastesim.json_text import json_text
+from wastesim.pipe import quiet_when_closed
 from wastesim.verb import Verb
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)

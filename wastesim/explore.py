@@ -15,6 +15,7 @@ from typing import Any
 
 from wastesim.errors import InputError, OutputError, WastesimError
 from wastesim.json_text import json_text
+from wastesim.pipe import quiet_when_closed
 from wastesim.report.comparison_parts import Part
 from wastesim.verb import Verb
 
@@ -56,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)

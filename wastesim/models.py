@@ -17,6 +17,7 @@ from pathlib import Path
 
 from wastesim.decode.stock import SMOLLM2, StockModel, digest
 from wastesim.errors import OutputError, WastesimError
+from wastesim.pipe import quiet_when_closed
 from wastesim.verb import Verb
 
 
@@ -31,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)

@@ -114,6 +114,10 @@ class ResultFolder:
             return
         if not self._real.is_dir():
             raise OutputError(f"{self.target}: is a file; name a folder for the results")
+        if _holds_sweep(self._real):
+            raise OutputError(
+                f"{self.target}: holds a sweep, whose runs would be lost; name another folder"
+            )
         if any(self._real.iterdir()) and not _holds_results(self._real):
             raise OutputError(
                 f"{self.target}: is not empty and holds no earlier results; name another folder"
@@ -135,6 +139,11 @@ def _holds_results(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and "wastesim" in content
+
+
+def _holds_sweep(folder: Path) -> bool:
+    """Whether a sweep or a search keeps its runs there: hours of work, not to be replaced."""
+    return (folder / "plan.json").exists() or (folder / "runs").is_dir()
 
 
 def _provenance(result: Result | Comparison, command: Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from wastesim import metrics
 from wastesim.catalog import check_names, resolve_model
 from wastesim.catalog.models import is_model_file
 from wastesim.config import Check, Experiment, Override, check_document, load_document
-from wastesim.config.cells import cell_problems, with_absolute_values
+from wastesim.config.cells import cell_problems, same_values, with_absolute_values
 from wastesim.config.compare import variant_problems, with_absolute_variants
 from wastesim.config.decode import CacheFormatChoice, Decode
 from wastesim.config.hardware import ModelGeometry
@@ -86,10 +86,19 @@ def check_variants(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
 
 def check_cells(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     """What is wrong with the cells of a sweep, or the values of a search."""
-    return cell_problems(tree, Experiment, ALONE)
+    yield from cell_problems(tree, Experiment, ALONE)
+    yield from same_values(tree, Experiment)
 
 
-CHECKS: tuple[Check, ...] = (*ALONE, check_variants, check_cells)
+def check_metrics(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """What a sweep shows, or a search looks at, that no run has a number for."""
+    if "sweep" in tree or "search" in tree:
+        from wastesim.report.sweep_names import check_metrics as check
+
+        yield from check(tree)
+
+
+CHECKS: tuple[Check, ...] = (*ALONE, check_variants, check_cells, check_metrics)
 
 
 def load_experiment(

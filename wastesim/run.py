@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from wastesim.errors import ConfigError, WastesimError
 from wastesim.output import ResultFolder
+from wastesim.pipe import quiet_when_closed
 from wastesim.progress import Progress
 from wastesim.result import Result
-from wastesim.sweep.options import add_options
+from wastesim.sweep.options import add_options, seed
 from wastesim.verb import Verb
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="folder of the results (reports/NAME/TIME-DIGEST)",
     )
-    made.add_argument("--seed", type=_seed, metavar="N", help="replace the experiment's seed")
+    made.add_argument("--seed", type=seed, metavar="N", help="replace the experiment's seed")
     made.add_argument(
         "--verify", action="store_true", help="check every request against an uncached forward pass"
     )
@@ -71,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)
@@ -94,6 +96,7 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     study = study_of(options.experiment, overrides)
     if study is not None:
         _refuse_following(options, f"'study: {study}' serves nobody")
+        _refuse_options_of_sweeps(options)
         return _run_laboratory(options, overrides, command)
     overrides += ["decode.verify=true"] if options.verify else []
     experiment = load_experiment(options.experiment, overrides)
@@ -104,6 +107,7 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
         if options.trace is not None or options.trace_ticks:
             raise ConfigError("--trace: follows one run, and a sweep or a search has several")
         return run_varied(experiment, options, source, command)
+    _refuse_options_of_sweeps(options)
     target = options.output or _default_folder(experiment.name, experiment.digest)
     if experiment.study == "capacity":
         return _run_capacity(experiment, options, target, source, command)
@@ -118,6 +122,16 @@ def run(options: argparse.Namespace, command: Sequence[str]) -> int:
     if not options.quiet:
         _print_summary(result, target)
     return INTERRUPTED if result.interrupted else 0
+
+
+def _refuse_options_of_sweeps(options: argparse.Namespace) -> None:
+    """One run cannot be shown beforehand, and has nothing to go on with."""
+    for name, given in (("--dry-run", options.dry_run), ("--resume", options.resume)):
+        if given:
+            raise ConfigError(
+                f"{name}: is for experiments with 'sweep' or 'search', and {options.experiment} has"
+                " neither; leave it out"
+            )
 
 
 def _run_laboratory(
@@ -216,12 +230,6 @@ class _PrintSchema(argparse.Action):
 
         print(schema_text())
         made.exit()
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"must be a whole number >= 0 (got {text!r})")
-    return int(text)
 
 
 def _default_folder(name: str, digest: str) -> Path:

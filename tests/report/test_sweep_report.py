@@ -10,7 +10,9 @@ import pytest
 
 from wastesim import compare, run
 from wastesim.config import dump_yaml
+from wastesim.report.figures.canvas import blank
 from wastesim.report.figures.sweep import PLANS
+from wastesim.report.figures.sweep_axes import spaced
 from wastesim.report.figures.sweep_pareto import Point, front
 from wastesim.report.sweep import gather, write_report
 from wastesim.report.sweep_parts import Cell, Parts, Show
@@ -112,6 +114,82 @@ def test_every_picture_is_drawn_and_the_page_fetches_nothing(tmp_path: Path) -> 
     assert (tmp_path / "figures/heat.png").exists()
 
 
+def test_names_of_ticks_do_not_lie_on_each_other() -> None:
+    lengths = [1024, 2048, 4096, 6144, 8192, 12288, 16384, 32768]
+    named = spaced(lengths, 365)
+    assert named == [1024, 2048, 4096, 8192, 16384, 32768]
+    assert spaced(lengths, 2000) == lengths
+
+
+def ticks(found: Parts) -> tuple[list[str], list[float]]:
+    """Names below the first panel of the lines, and all its marks."""
+    picture = PLANS["lines"](found)
+    assert picture is not None
+    figure = blank(860, picture.height_px)
+    picture.draw(figure, False)
+    axis = figure.axes[0].xaxis
+    names = [text.get_text() for text in axis.get_ticklabels() if text.get_text()]
+    return names, sorted({*axis.get_ticklocs(), *axis.get_ticklocs(minor=True)})
+
+
+def test_values_that_were_chosen_have_marks_and_others_round_numbers() -> None:
+    lengths = [1024, 2048, 4096, 6144, 8192, 12288, 16384, 32768]
+    chosen = [cell({"server.max_model_len": n}, 0.1, 1.0, 5.0) for n in lengths]
+    names, marks = ticks(parts(chosen))
+    assert "2,048" in names
+    assert marks == lengths
+    probed = [cell({"workload.request_rate": r}, 0.1, 1.0, 5.0)
+              for r in (1.0, 4.7568284, 4.8347351, 4.9139234, 8.0, 64.0)]  # fmt: skip
+    assert ticks(parts(probed, show=Show(metrics=[STEP])))[0] == ["1", "2", "5", "10", "20", "50"]
+
+
+def test_sampled_points_are_marks_by_what_is_no_number_and_none_is_left_out() -> None:
+    cells = [
+        cell({"workload.request_rate": 1 + i / 7, "server.max_num_seqs": 8 + i, "server.policy": p},
+             0.1, 1.0, 5.0)
+        for i, p in enumerate(("paged", "contiguous") * 10)
+    ]  # fmt: skip
+    picture = PLANS["lines"](parts(cells))
+    assert picture is not None
+    assert picture.caption.startswith("Each mark is a cell")
+    assert "Marks differ in max_num_seqs too." in picture.caption
+    assert "no room" not in picture.caption
+    figure = blank(860, 400)
+    picture.draw(figure, False)
+    drawn_ = figure.axes[0].lines
+    assert [line.get_label() for line in drawn_] == ["paged", "contiguous"]
+    assert [len(line.get_xdata()) for line in drawn_] == [10, 10]
+    assert {line.get_linestyle() for line in drawn_} == {"None"}
+
+
+def test_dots_that_hide_each_other_are_named() -> None:
+    known = ((1, 1.0, 5.0), (2, 2.0, 9.0), (4, 2.001, 9.002), (8, 9.0, 1.0))
+    cells = [cell({"server.max_model_len": n}, 0.1, ttft, rate) for n, ttft, rate in known]
+    picture = PLANS["pareto"](parts(cells))
+    assert picture is not None
+    assert picture.title.startswith("3 of 4 cells trade")
+    assert picture.caption.endswith("Dots that nearly hide each other: 2; 4.")
+    figure = blank(860, 400)
+    picture.draw(figure, False)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["1", "2"]
+
+
+def test_a_square_without_a_number_says_why(tmp_path: Path) -> None:
+    cells = grid()
+    nothing = {STEP: Interval(None, None, None, 0)}
+    rejected = Cell("r", cells[0].values, nothing, {}, 3)
+    found = parts([rejected, *cells[1:]], show=Show(metrics=[STEP]))
+    picture = PLANS["heat"](found)
+    assert picture is not None
+    assert "Failed: no run came to its end. Undefined: the number has no value" in picture.caption
+    write_report(found, tmp_path, "", {}, figures=True)
+    squares = (tmp_path / "figures/heat.svg").read_text()
+    assert squares.count(">failed<") == squares.count(">undefined<") == 1
+    full = PLANS["heat"](parts([*cells[:-1], cell(dict(cells[-1].values), 0.1, 1.0, 5.0)]))
+    assert full is not None
+    assert full.caption.endswith("darker is more.")
+
+
 def test_the_table_links_cells_to_their_reports_and_tells_errors(tmp_path: Path) -> None:
     linked = cell({"server.policy": "<a>"}, 0.1, 1, 5, link="reports/12/report.html",
                   less={STEP: Interval(0.1, 0.05, 0.15, 3)})  # fmt: skip
@@ -203,18 +281,83 @@ def test_a_folder_without_results_is_an_error(
 ) -> None:
     (folders / "empty").mkdir()
     assert compare.main(["a", "empty"]) == 2
-    assert "empty: holds no results" in capsys.readouterr().err
+    assert "empty: holds no results (no summary.json)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "is damaged (it lacks"),
+        ("[]", "is damaged (it lacks"),
+        ('{"requests": {"submitted": 3}}', "is damaged (it lacks"),
+        ('{"study": "sweep"}', "is damaged (it lacks"),
+        ('{"requests"', "is damaged (no JSON)"),
+        ('{"study": "quality"}', "is a study of quality"),
+    ],
+)
+def test_a_damaged_summary_is_an_error_in_words(
+    folders: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folders / "bad").mkdir()
+    (folders / "bad/summary.json").write_text(text)
+    assert compare.main(["a", "bad"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Error" not in error
+
+
+def test_damaged_records_are_an_error_in_words(
+    folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folders / "b/ticks.npz").write_bytes(b"")
+    assert compare.main(["a", "b"]) == 2
+    assert "error: b: its records are damaged" in capsys.readouterr().err
+    (folders / "b/facts.json").write_text("{}")
+    assert compare.main(["a", "b"]) == 2
+    assert "error: b: its records are damaged" in capsys.readouterr().err
+
+
+def test_a_page_goes_into_no_folder_that_holds_something_else(
+    folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = (folders / "a/report.html").read_text()
+    assert compare.main(["a", "b", "--output", "a"]) == 2
+    assert "a: holds results, whose report would be lost" in capsys.readouterr().err
+    assert (folders / "a/report.html").read_text() == report
+    (folders / "mine").mkdir()
+    (folders / "mine/report.html").write_text("my own")
+    assert compare.main(["a", "b", "--output", "mine"]) == 2
+    assert "mine: is not empty" in capsys.readouterr().err
+    assert compare.main(["a", "b", "--output", "toy.yaml"]) == 2
+    assert "toy.yaml: is a file" in capsys.readouterr().err
+    for _ in range(2):  # its own page is written anew
+        assert compare.main(["a", "b", "--output", "page", "--quiet"]) == 0
 
 
 def test_two_sweeps_are_paired_cell_by_cell(
     folders: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sweep = {"grid": {"server.max_num_seqs": [1, 4]}, "replications": 3, "cell_reports": "none"}
+    grid = {"server.policy": ["contiguous"], "server.max_num_seqs": [4, 1]}
+    sweep = {"grid": grid, "replications": 3, "cell_reports": "none"}
     Path("sweep.yaml").write_text(dump_yaml({**TOY, "sweep": sweep}))
     words = ["sweep.yaml", "--executor", "serial", "--quiet", "--set", "workload.num_requests=60"]
     assert run.main([*words, "--output", "s1"]) == 0
     assert run.main([*words, "--output", "s2", "--set", "server.max_model_len=12"]) == 0
     assert compare.main(["s1", "s2"]) == 0
     assert "3 runs with equal seeds, paired" in capsys.readouterr().out
+    assert compare.main(["s1", "s2", "--output", "page"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == (
+        "2 of 12 numbers differ beyond chance, in 2 of 2 cells: written / reserved, per step (2×)."
+    )
+    rows = [line.split()[3] for line in lines[1:] if "max_num_seqs" in line]
+    assert rows == sorted(rows, reverse=True)  # as the plan has them
+    assert set(rows) == {"1", "4"}
+    text = (folders / "page/report.md").read_text()
+    assert "| cell | | s1 | s2 |" in text
+    assert "| policy contiguous, max_num_seqs 4 | running, over time |" in text
+    next((folders / "s2/runs").glob("*.json")).write_text("{}")
+    assert compare.main(["s1", "s2"]) == 2
+    assert "is damaged; delete it and let '--resume' run it again" in capsys.readouterr().err
     assert compare.main(["s1", "a"]) == 2
     assert "one is a sweep and one is a run" in capsys.readouterr().err

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from wastesim import load_experiment
-from wastesim.sweep.designs import sampled
+from wastesim.config.designs import sampled
+from wastesim.config.sweep import Sample
 from wastesim.sweep.plan import Plan, plan, replication_seed
 
 from .sweep_runs import varied
@@ -134,3 +135,17 @@ def _sample(method: str, over: dict[str, Any], points: int) -> Any:
     return made.model_copy(
         update={"over": {k.removeprefix("server."): v for k, v in made.over.items()}}
     )
+
+
+def test_whole_numbers_are_sampled_inside_their_ends() -> None:
+    sample = {"points": 16, "over": {"n": {"from": 1.2, "to": 3.8, "whole": True}}}
+    assert {point["n"] for point in sampled(Sample.model_validate(sample))} == {2, 3}
+
+
+def test_mappings_and_large_numbers_are_named_as_tables_name_them() -> None:
+    clocks = [{"kind": "fixed", "step_s": s} for s in (1, 2)]
+    found = planned(grid={"clock": clocks, "server.max_model_len": [2048]})
+    assert [cell.label for cell in found.cells] == [
+        "clock fixed (step_s 1), max_model_len 2,048",
+        "clock fixed (step_s 2), max_model_len 2,048",
+    ]

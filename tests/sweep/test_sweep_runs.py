@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from wastesim import load_experiment, run
+from wastesim.config import dump_yaml
 from wastesim.sweep.__main__ import main as sweep_main
 from wastesim.sweep.store import Store, at_work, write_json
 
-from .sweep_runs import command, ran, saved, table
+from .sweep_runs import command, ran, saved, table, varied
 
 #: 200 cells.
 MANY = {
@@ -93,6 +94,23 @@ def test_sweep_run_refuses_an_experiment_that_varies_nothing(
     assert "has no 'sweep' and no 'search'" in capsys.readouterr().err
 
 
+def test_sweep_run_takes_a_seed(here: Path) -> None:
+    words = ["run", str(saved(here, sweep=FEW)), "--executor", "serial", "--quiet"]
+    assert sweep_main([*words, "--seed", "7", "--output", "out"]) == 0
+    assert json.loads((here / "out/run.json").read_text())["seed"] == 7
+
+
+def test_cells_show_the_experiments_own_value_of_keys_that_others_name(here: Path) -> None:
+    listed = [{"server": {"max_num_seqs": 2}}, {"server.policy": "paged"}]
+    path = saved(here, sweep={"list": listed})
+    words = [str(path), "--output", "out", "--executor", "serial", "--quiet"]
+    assert run.main(words) == 0
+    assert [cell["values"] for cell in summary(here / "out")["cells"]] == [
+        {"server.max_num_seqs": 2, "server.policy": "contiguous"},
+        {"server.max_num_seqs": 256, "server.policy": "paged"},
+    ]
+
+
 def test_a_cell_that_fails_is_recorded_and_the_others_go_on(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,6 +121,24 @@ def test_a_cell_that_fails_is_recorded_and_the_others_go_on(
     assert [cell["runs"] for cell in cells] == [1, 0, 1]
     assert cells[1]["errors"][0]
     assert cells[1]["errors"][0] in (here / "out/report.md").read_text()
+
+
+@pytest.mark.parametrize("verb", [[], ["--resume"], ["--dry-run"]])
+def test_a_trace_that_cannot_be_read_is_told_before_anything_runs(
+    here: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    trace = here / "t.csv"
+    trace.write_text("arrival_time_s,prompt_tokens,output_tokens\n0,1,2\n1,2,3\n")
+    tree = {**varied(sweep=FEW), "workload": {"trace": str(trace)}}
+    (here / "toy.yaml").write_text(dump_yaml(tree))
+    words = ["toy.yaml", "--output", "out", "--executor", "serial", "--quiet"]
+    if verb:
+        assert run.main(words) == 0
+    before = {f: f.read_bytes() for f in (here / "out").rglob("*.*")}
+    trace.write_text("x,y\n1,2\n")
+    assert run.main([*words, *verb]) == 2
+    assert "t.csv" in capsys.readouterr().err
+    assert {f: f.read_bytes() for f in (here / "out").rglob("*.*")} == before
 
 
 def test_a_failed_run_is_tried_again_by_resume(here: Path) -> None:
@@ -127,6 +163,17 @@ def test_a_folder_with_a_sweep_is_not_overwritten(
     (here / "other/file").touch()
     assert run.main([str(path), "--output", "other", "--quiet"]) == 2
     assert "holds no sweep" in capsys.readouterr().err
+
+
+def test_a_single_run_does_not_replace_a_sweep(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--output", "out", "--executor", "serial", "--quiet"]
+    assert run.main([str(saved(here, sweep=FEW)), *words]) == 0
+    before = sorted((here / "out").rglob("*"))
+    assert run.main([str(saved(here)), *words]) == 2
+    assert "holds a sweep, whose runs would be lost" in capsys.readouterr().err
+    assert sorted((here / "out").rglob("*")) == before
 
 
 def test_a_folder_is_worked_in_by_one_process_at_a_time(here: Path) -> None:
@@ -161,6 +208,24 @@ def test_more_replications_run_only_what_is_new(here: Path) -> None:
     assert {name: after[name] for name in before} == before
 
 
+def test_resume_refuses_the_folder_of_another_experiment(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(saved(here, sweep=FEW)), "--executor", "serial", "--quiet", "--output", "out"]
+    assert run.main(words) == 0
+    before = {f: f.stat().st_mtime_ns for f in (here / "out").rglob("*.*") if f.name != ".lock"}
+    assert run.main([*words, "--resume", "--set", "workload.num_requests=30"]) == 2
+    assert "workload.num_requests is 20 there and 30 here" in capsys.readouterr().err
+    grid = "sweep.grid={server.max_num_seqs: [1, 2]}"
+    assert run.main([*words, "--resume", "--set", grid]) == 2
+    assert "[1, 2, 3] there and [1, 2] here" in capsys.readouterr().err
+    searched = saved(here, search={"key": "server.max_num_seqs", "find": "best", "among": [1, 2],
+                                   "maximize": "concurrency.mean"})  # fmt: skip
+    assert run.main([str(searched), *words[1:], "--resume"]) == 2
+    assert "search.key is not given there and 'server.max_num_seqs'" in capsys.readouterr().err
+    assert {f: f.stat().st_mtime_ns for f in before} == before
+
+
 def test_dry_run_shows_the_cells_and_the_time_and_writes_nothing(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,6 +235,20 @@ def test_dry_run_shows_the_cells_and_the_time_and_writes_nothing(
     assert "max_num_seqs 2" in printed
     assert "for a run, from pieces of 3 of them" in printed
     assert sorted(path.name for path in here.iterdir()) == ["toy.yaml"]
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--resume"])
+def test_options_of_sweeps_are_refused_where_there_is_none(
+    here: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    words = [str(saved(here)), "--output", "out", "--quiet"]
+    assert run.main(words) == 0
+    before = (here / "out/run.json").read_text()
+    assert run.main([*words, option]) == 2
+    assert f"error: {option}: is for experiments with 'sweep'" in capsys.readouterr().err
+    assert (here / "out/run.json").read_text() == before
+    assert run.main([str(saved(here, sweep=FEW)), "--trace", "--output", "s"]) == 2
+    assert "--trace: follows one run" in capsys.readouterr().err
 
 
 def test_status_tells_how_far_a_sweep_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from wastesim.errors import ConfigError, WastesimError
 from wastesim.json_text import json_text
+from wastesim.pipe import quiet_when_closed
 from wastesim.verb import Verb
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def _add_how(made: argparse.ArgumentParser) -> None:
         help="slots that a divided cache has (4)")  # fmt: skip
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)
@@ -111,9 +113,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except WastesimError as error:
         print("\n".join(f"error: {line}" for line in str(error).splitlines()), file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
 
 
 def _run(options: argparse.Namespace) -> tuple[Any, list[str]]:

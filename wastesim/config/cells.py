@@ -8,9 +8,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel
 
 from wastesim.config.compare import laid_over, nested
+from wastesim.config.designs import sampled
 from wastesim.config.paths import NAME_OR_PATH_KEYS, PATH_KEYS, replaced
 from wastesim.config.search import KEY as SEARCH
 from wastesim.config.search import Search
@@ -21,6 +22,8 @@ from wastesim.config.yaml_reader import Document, KeyPath
 
 #: Cells looked at before anything runs; in larger sweeps the others tell when they run.
 MOST_CHECKED = 1000
+UNKNOWN = "is not a known key"
+_WHOLE = "must be a whole number"
 
 
 def cell_tree(tree: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,13 +39,18 @@ def cell_problems(
     checks = [_once(check) for check in checks]
     alone = texts_of(cell_tree(tree, {}), model, checks)
     told: set[tuple[KeyPath, str]] = set()
-    for changes in islice(_written(tree), MOST_CHECKED):
+    for changes in islice(_written(tree, model), MOST_CHECKED):
         values = {change.key: change.value for change in changes}
         for path, text in texts_of(cell_tree(tree, values), model, checks).items():
             place = _place(changes, path)
-            if alone.get(path) != text and (place, text) not in told:
-                told.add((place, text))
-                yield place, f"in a cell, {text}"
+            if UNKNOWN in text:  # of the key, whatever its values
+                place = _key_of(place)
+            sampled_ = place[:2] == (SWEEP, "sample")  # as many texts as points: one will do
+            once = (place, "" if sampled_ else text)
+            if alone.get(path) != text and once not in told:
+                told.add(once)
+                hint = "; 'whole: true' samples those" if sampled_ and _WHOLE in text else ""
+                yield place, f"in a cell, {text}{hint}"
 
 
 def with_absolute_values(document: Document) -> Document:
@@ -70,7 +78,7 @@ def _once(check: Any) -> Any:
     known: dict[str, list[tuple[KeyPath, str]]] = {}
 
     def asked(tree: Mapping[str, Any]) -> list[tuple[KeyPath, str]]:
-        key = repr(_without_numbers(tree))
+        key = repr(without_numbers(tree))
         if key not in known:
             known[key] = list(check(tree))
         return known[key]
@@ -78,24 +86,69 @@ def _once(check: Any) -> Any:
     return asked
 
 
-def _without_numbers(tree: Any) -> Any:
+def without_numbers(tree: Any) -> Any:
+    """The tree with nothing for each number: what is left are names and files."""
     if isinstance(tree, Mapping):
-        return {key: _without_numbers(value) for key, value in tree.items()}
+        return {key: without_numbers(value) for key, value in tree.items()}
     return None if isinstance(tree, int | float) else tree
 
 
-def _written(tree: Mapping[str, Any]) -> Iterator[tuple[Change, ...]]:
-    """The changes of every cell that is written out; none where that is told elsewhere."""
+def _written(tree: Mapping[str, Any], model: type[BaseModel]) -> Iterator[tuple[Change, ...]]:
+    """The changes of every cell, sampled ones too; none where `sweep` itself is wrong."""
     try:
         if SWEEP in tree:
-            yield from written_cells(TypeAdapter(Sweep).validate_python(tree[SWEEP]))
+            yield from _of_sweep(Sweep.model_validate(tree[SWEEP]))
         if SEARCH in tree:
-            search = TypeAdapter(Search).validate_python(tree[SEARCH])
+            search = Search.model_validate(tree[SEARCH]).of(model)
             where = "among" if search.among is not None else "between"
             for index, value in enumerate(search.written()):
                 yield (Change((SEARCH, where, index), search.key, value),)
-    except ValidationError:
+    except ValueError:  # pydantic's too
         return
+
+
+def _of_sweep(sweep: Sweep) -> Iterator[tuple[Change, ...]]:
+    points = [
+        tuple(Change((SWEEP, "sample", "over", key), key, value) for key, value in point.items())
+        for point in sampled(sweep.sample)
+    ]
+    for changes in written_cells(sweep):
+        for point in points:
+            yield (*changes, *point)
+
+
+def same_values(tree: Mapping[str, Any], model: type[BaseModel]) -> Iterator[tuple[KeyPath, str]]:
+    """Values of a grid that are written in two ways, `2k` and `2000`: the cell is the same."""
+    try:
+        grid = Sweep.model_validate(tree.get(SWEEP)).grid or {}
+    except ValueError:
+        return
+    for key, values in grid.items():
+        if not any(isinstance(value, str) and value[:1].isdigit() for value in values):
+            continue
+        read = [_read(tree, model, key, value) for value in values]
+        for i, value in enumerate(read):
+            if value is not None and value in read[:i]:
+                first = values[read.index(value)]
+                place = (SWEEP, "grid", key, i)
+                yield place, f"must name each value once: this is {first} again"
+
+
+def _read(tree: Mapping[str, Any], model: type[BaseModel], key: str, value: Any) -> Any:
+    """What the experiment makes of the value; None where it cannot be used."""
+    try:
+        found: Any = model.model_validate(cell_tree(tree, {key: value}))
+    except ValueError:
+        return None
+    for part in key.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _key_of(place: KeyPath) -> KeyPath:
+    if place[:1] == (SEARCH,):
+        return (SEARCH, "key")
+    return place[:-1] if place[:2] in ((SWEEP, "grid"), (SWEEP, "zip")) else place
 
 
 def _place(changes: tuple[Change, ...], path: KeyPath) -> KeyPath:

@@ -82,6 +82,12 @@ class Experiment(DecodingRules):
             )
         return value
 
+    @field_validator("search")
+    @classmethod
+    def _searches_whole_numbers(cls, search: Search | None) -> Search | None:
+        """Where a key is a whole number, what is tried is too."""
+        return search and search.of(cls)
+
     @model_validator(mode="after")
     def _windows_are_not_decoded(self) -> Experiment:
         if self.decode.engine != "none" and self.server.kv_groups != (None,):

@@ -84,6 +84,8 @@ Seconds = Annotated[float, _number_or(parse_seconds), Field(ge=0, allow_inf_nan=
 Tokens = Annotated[int, _whole_or(parse_tokens), Field(ge=1, le=MOST_TOKENS)]
 #: A number of things, at least one.
 Count = Annotated[int, BeforeValidator(whole), Field(ge=1, le=MOST_THINGS)]
+#: How often something is repeated: more than anyone waits for is a slip of the pen.
+Repeats = Annotated[Count, Field(le=10_000)]
 #: Requests per second; `inf` means all at once.
 RequestRate = Annotated[
     float,

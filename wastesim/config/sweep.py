@@ -21,16 +21,19 @@ Replication r has the same seed in every cell: cells differ by what was changed,
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from wastesim.config.base import Frozen
-from wastesim.config.quantities import Count
+from wastesim.config.quantities import Repeats
 from wastesim.config.yaml_reader import KeyPath
 
 KEY = "sweep"
+#: More than these would take days to run and minutes to plan.
+MOST_CELLS, MOST_RUNS = 10_000, 100_000
 #: What belongs to the sweep as a whole and cannot differ between cells.
 SHARED = ("name", "study", "seed", "output", "extends", "compare", "sweep", "search")
 
@@ -39,7 +42,7 @@ def _usable_key(key: str) -> str:
     """ValueError for keys that cannot differ between cells."""
     parts = key.split(".")
     if not all(parts):
-        raise ValueError(f"must have keys such as server.max_model_len (got {key!r})")
+        raise ValueError("must be a key such as server.max_model_len")
     if parts[0] in SHARED:
         hint = "; 'replications' repeats a cell with other seeds" if parts[0] == "seed" else ""
         raise ValueError(f"'{key}' cannot differ between cells{hint}")
@@ -48,7 +51,7 @@ def _usable_key(key: str) -> str:
 
 def _usable_values(values: list[Any]) -> list[Any]:
     if not values:
-        raise ValueError("must be a list of at least one value (got an empty one)")
+        raise ValueError("must be a list of at least one value")
     if any(values[i] == values[j] for i in range(len(values)) for j in range(i)):
         raise ValueError("must name each value once")
     return values
@@ -84,7 +87,7 @@ def _some(over: dict[str, Any]) -> dict[str, Any]:
 def two(pair: list[Any]) -> list[Any]:
     """ValueError for lists that are no pair."""
     if len(pair) != 2:
-        raise ValueError(f"must be a list of two (got {len(pair)})")
+        raise ValueError("must be a list of two")
     return pair
 
 
@@ -97,8 +100,8 @@ Rows = Annotated[list[dict[Key, Any]], BeforeValidator(_rows)]
 class Range(Frozen):
     """Numbers between two ends; on a `log` scale each factor is as likely as another."""
 
-    low: float = Field(alias="from")
-    high: float = Field(alias="to")
+    low: float = Field(alias="from", allow_inf_nan=False)
+    high: float = Field(alias="to", allow_inf_nan=False)
     scale: Literal["linear", "log"] = "linear"
     #: Rounded to whole numbers.
     whole: bool = False
@@ -109,6 +112,9 @@ class Range(Frozen):
             raise ValueError(f"'to' must be > 'from' (got from {self.low:g}, to {self.high:g})")
         if self.scale == "log" and self.low <= 0:
             raise ValueError(f"'from' must be > 0 on a log scale (got {self.low:g})")
+        if self.whole and math.ceil(self.low) > math.floor(self.high):
+            ends = f"{self.low:g} to {self.high:g}"
+            raise ValueError(f"'to' must leave room for a whole number (got {ends})")
         return self
 
 
@@ -116,7 +122,7 @@ class Sample(Frozen):
     """Points of a space whose axes are keys: a range of numbers, or a list to choose from."""
 
     method: Literal["random", "latin_hypercube", "sobol"] = "sobol"
-    points: Count
+    points: Repeats
     over: Annotated[dict[Key, Range | Values], AfterValidator(_some)]
     #: Of the design alone; what is simulated has the experiment's seed.
     seed: int = Field(default=0, ge=0)
@@ -134,6 +140,14 @@ class Show(Frozen):
     pareto: Annotated[list[str], AfterValidator(two)] | None = None
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _listed(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else []
+
+
 class Sweep(Frozen):
     """Cells, and how often each is repeated."""
 
@@ -141,7 +155,7 @@ class Sweep(Frozen):
     pairs: Columns | None = Field(default=None, alias="zip")
     rows: Rows | None = Field(default=None, alias="list")
     sample: Sample | None = None
-    replications: Count = 1
+    replications: Repeats = 1
     #: What is written of a cell's first replication: nothing, a page of words, or figures too.
     cell_reports: Literal["none", "words", "figures"] = "words"
     show: Show = Show()
@@ -154,7 +168,32 @@ class Sweep(Frozen):
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{key} has {n}" for key, n in lengths.items())
             raise ValueError(f"'zip' must have as many values for each key ({told})")
+        _refuse_too_many(self)
         return self
+
+    @model_validator(mode="after")
+    def _shows_what_is_varied(self) -> Sweep:
+        for name, key in (("x", self.show.x), ("lines", self.show.lines)):
+            if key is not None and key not in self.keys:
+                known = ", ".join(self.keys)
+                raise ValueError(f"'show.{name}' must be a key that is varied: {known} (got {key})")
+        if self.show.x is not None and not all(map(_is_number, self._values(self.show.x))):
+            raise ValueError(f"'show.x' must be a key whose values are numbers (got {self.show.x})")
+        return self
+
+    @property
+    def keys(self) -> list[str]:
+        """What differs between cells, in the order of designs."""
+        listed = [key for row in self.rows or () for key in row]
+        sampled = self.sample.over if self.sample else {}
+        return list(dict.fromkeys([*(self.grid or ()), *(self.pairs or ()), *listed, *sampled]))
+
+    def _values(self, key: str) -> list[Any]:
+        """What is written of a key; of a range nothing, which has numbers."""
+        columns: list[Mapping[str, Any]]
+        columns = [self.grid or {}, self.pairs or {}, self.sample.over if self.sample else {}]
+        found = [v for c in columns for v in _listed(c.get(key))]
+        return [*found, *(row[key] for row in self.rows or () if key in row)]
 
     @model_validator(mode="after")
     def _varies_each_key_once(self) -> Sweep:
@@ -165,6 +204,22 @@ class Sweep(Frozen):
             for key in sorted(one & other):
                 raise ValueError(f"'{key}' must be varied by one design only")
         return self
+
+
+def _refuse_too_many(sweep: Sweep) -> None:
+    """Counted before any are made."""
+    cells = math.prod(len(values) for values in (sweep.grid or {}).values())
+    cells *= len(next(iter((sweep.pairs or {"": [None]}).values())))
+    cells *= len(sweep.rows or [None])
+    cells *= sweep.sample.points if sweep.sample else 1
+    runs = cells * sweep.replications
+    if cells > MOST_CELLS:
+        raise ValueError(f"has {cells:,} cells, more than {MOST_CELLS:,}: take fewer values")
+    if runs > MOST_RUNS:
+        raise ValueError(
+            f"has {runs:,} runs, more than {MOST_RUNS:,}: take fewer values or replications"
+            f" ({cells:,} cells, each {sweep.replications:,} times)"
+        )
 
 
 class Change(NamedTuple):

@@ -76,7 +76,7 @@ def in_file_order(problems: Iterable[Problem], document: Document) -> list[Probl
 
 def describe(path: KeyPath, must: str, got: Any) -> str:
     """`'server.max_model_len' must be >= 1 (got 0)`."""
-    return f"'{dotted(path)}' {must} (got {_short(got)})"
+    return f"'{dotted(path)}' {must} (got {short(got)})"
 
 
 def dotted(path: KeyPath) -> str:
@@ -202,14 +202,31 @@ def _unknown_key(path: KeyPath, siblings: list[str]) -> str:
     return f"'{dotted(path)}' is not a known key{hint}{known}"
 
 
+def is_whole(model: type[BaseModel], path: KeyPath) -> bool:
+    """Whether numbers at `path` must be whole, in whatever member of the unions on the way."""
+    fields = _fields_at(model, path[:-1])
+    found = [info.annotation for name, info in fields if path[-1] in keys_of(name, info)]
+    kinds = {kind for annotation in found for kind in _plain_types(annotation)}
+    return int in kinds and float not in kinds
+
+
+def _plain_types(annotation: Any) -> list[Any]:
+    inner = getattr(annotation, "__args__", ())
+    return [found for part in inner for found in _plain_types(part)] if inner else [annotation]
+
+
 def _keys_at(model: type[BaseModel], path: KeyPath) -> list[str]:
     """The keys that `model` knows below `path`, over all members of unions on the way."""
+    known = _fields_at(model, path)
+    return list(dict.fromkeys(key for name, info in known for key in keys_of(name, info)))
+
+
+def _fields_at(model: type[BaseModel], path: KeyPath) -> list[tuple[str, FieldInfo]]:
     here: list[type[BaseModel]] = [model]
     for part in path:
         fields = [m.model_fields[part].annotation for m in here if part in m.model_fields]
         here = [found for annotation in fields for found in _models_in(annotation)]
-    known = [pair for m in here for pair in m.model_fields.items()]
-    return list(dict.fromkeys(key for name, info in known for key in keys_of(name, info)))
+    return [pair for m in here for pair in m.model_fields.items()]
 
 
 def keys_of(name: str, info: FieldInfo) -> list[str]:
@@ -226,7 +243,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [found for part in getattr(annotation, "__args__", ()) for found in _models_in(part)]
 
 
-def _short(value: Any, limit: int = 60) -> str:
+def short(value: Any, limit: int = 60) -> str:
     """The value as a reader would write it, cut when it is long."""
     if value is None:
         return "nothing"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from wastesim.errors import InputError, OutputError, WastesimError
+from wastesim.pipe import quiet_when_closed
 from wastesim.records import Records
 from wastesim.report.comparison import write_comparison
 from wastesim.report.comparison_parts import Part
@@ -36,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)

@@ -14,6 +14,7 @@ from wastesim.report.pages import environment, style_sheet
 from wastesim.report.sweep_parts import Cell, Parts
 from wastesim.report.sweep_words import Metric, basis, difference, headline, key, metric, number
 from wastesim.report.sweep_words import value as said
+from wastesim.report.text import DASH
 
 
 class Line(NamedTuple):
@@ -81,7 +82,7 @@ def gather(parts: Parts, resolved: str, provenance: dict[str, Any]) -> Content:
 def line(cell: Cell, parts: Parts) -> Line:
     """One row."""
     return Line(
-        values=[said(cell.values[name]) if name in cell.values else "" for name in parts.keys],
+        values=[said(cell.values[name]) if name in cell.values else DASH for name in parts.keys],
         runs=cell.runs,
         numbers=[number(cell.numbers.get(name), name) for name in parts.metrics],
         less=[difference(cell.less.get(name), name) for name in parts.metrics],

@@ -101,17 +101,24 @@ def _spread(half: float) -> str:
 
 
 def value(given: Any) -> str:
-    """A key's value as people say it."""
+    """A key's value as people say it: a policy by its name, a file by its own."""
     if isinstance(given, Mapping):
-        return str(given.get("name") or given.get("kind") or dict(given))
+        return str(given.get("name") or _mapping(given))
     if isinstance(given, bool) or given is None:
         return str(given).lower()
     if isinstance(given, int):
         return f"{given:,}"
     if isinstance(given, float):
-        return f"{given:,.4g}"
+        return f"{given:,.0f}" if abs(given) >= 1e6 else f"{given:,.6g}"
     text = str(given)
     return text.rpartition("/")[2].removesuffix(".csv") if "/" in text else text
+
+
+def _mapping(given: Mapping[str, Any]) -> str:
+    """`fixed (step_s 0.02)`."""
+    kind = given.get("kind")
+    told = ", ".join(f"{name} {value(v)}" for name, v in given.items() if name != "kind")
+    return f"{kind} ({told})" if kind and told else str(kind or told)
 
 
 def key(name: str) -> str:

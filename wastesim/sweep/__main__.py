@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wastesim.errors import ConfigError, WastesimError
-from wastesim.sweep.options import add_options
+from wastesim.pipe import quiet_when_closed
+from wastesim.sweep.options import add_options, seed
 from wastesim.verb import Verb
 
 
@@ -24,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     run = verbs.add_parser("run", help="run the 'sweep:' or 'search:' of an experiment")
     run.add_argument("experiment", type=Path, help="an experiment in YAML")
     run.add_argument("--set", dest="overrides", metavar="KEY=VALUE", action="append", default=[])
+    run.add_argument("--seed", type=seed, metavar="N", help="replace the experiment's seed")
     run.add_argument("--output", type=Path, metavar="DIR", help="folder of the results")
     run.add_argument("--quiet", action="store_true", help="print nothing but errors")
     add_options(run)
@@ -32,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@quiet_when_closed
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the verb; returns the exit code."""
     options = parser().parse_args(argv)
@@ -57,7 +60,9 @@ def _run(options: argparse.Namespace, words: Sequence[str]) -> int:
     from wastesim.result import load_experiment
     from wastesim.sweep.command import run_varied
 
-    experiment = load_experiment(options.experiment, options.overrides)
+    overrides = list(options.overrides)
+    overrides += [] if options.seed is None else [f"seed={options.seed}"]
+    experiment = load_experiment(options.experiment, overrides)
     if experiment.sweep is None and experiment.search is None:
         raise ConfigError(f"{options.experiment}: has no 'sweep' and no 'search'; use wastesim run")
     source = options.experiment.read_text(encoding="utf-8-sig")

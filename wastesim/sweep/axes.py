@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from wastesim.config.search import Search
-from wastesim.errors import ConfigError, Problem
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,12 @@ class Axis:
         if self.choices:
             return self.choices[round(place)]
         return round(place) * self.factor if self.factor else place
+
+    def place(self, value: Any) -> float:
+        """Where a value is that was looked at."""
+        if self.choices:
+            return float(list(self.choices).index(value))
+        return float(value / self.factor if self.factor else value)
 
     def middle(self, one: float, other: float) -> float | None:
         """Half way; None when the two are close enough or have nothing between them."""
@@ -66,15 +71,11 @@ class Axis:
 
 
 def axis_of(search: Search) -> Axis:
-    """The axis of a search; ConfigError when no multiple lies in its range."""
+    """The axis of a search, whose config has seen that a multiple lies in its range."""
     if search.among is not None:
         return Axis(0, len(search.among) - 1, 1, search.among, search.tolerance)
     low, high = search.between or (0.0, 0.0)
     if search.multiple_of is None:
         return Axis(low, high, 0, (), search.tolerance)
     m = search.multiple_of
-    first, last = math.ceil(low / m), math.floor(high / m)
-    if first > last:
-        message = f"must hold a multiple of {m} (got {low:g} to {high:g})"
-        raise ConfigError([Problem("search.between", message)])
-    return Axis(first, last, 1, (), search.tolerance, m)
+    return Axis(math.ceil(low / m), math.floor(high / m), 1, (), search.tolerance, m)

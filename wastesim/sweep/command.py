@@ -17,10 +17,11 @@ from wastesim.progress import Progress
 from wastesim.sweep.estimate import estimate
 from wastesim.sweep.executors import Place, place, usable_processors
 from wastesim.sweep.plan import Plan, Task, plan
+from wastesim.sweep.resuming import refuse_another
 from wastesim.sweep.runner import Runner
 from wastesim.sweep.status import duration
 from wastesim.sweep.store import MARK, PLAN, RUNS, Store, write_json, write_text
-from wastesim.sweep.work import Outcome
+from wastesim.sweep.work import Outcome, check_workloads
 from wastesim.sweep.writing import Run, provenance, write_search, write_sweep
 
 SOME_FAILED, INTERRUPTED = 3, 130
@@ -33,6 +34,7 @@ def run_varied(
 ) -> int:
     """Run the sweep or search of an experiment; returns the exit code."""
     planned = plan(experiment) if experiment.sweep else None
+    check_workloads([task.tree for task in planned.tasks] if planned else [experiment.to_tree()])
     if options.dry_run:
         _show(experiment, planned, options)
         return 0
@@ -41,6 +43,7 @@ def run_varied(
         where = place(options.executor, options.workers, bar)
         try:
             with Store(_folder(experiment, options), resume=options.resume) as store:
+                refuse_another(experiment, store.folder)
                 run = Run(experiment, store, source, command, options)
                 _open(run, planned, where)
                 return _run(run, planned, where, bar)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from wastesim.engine import Observer
 from wastesim.errors import WastesimError
 from wastesim.sweep.plan import Task
+from wastesim.sweep.work import experiment_of
 
 PIECE_S = 1.0
 PIECES = 3
@@ -39,12 +40,11 @@ def estimate(tasks: Sequence[Task], width: int) -> Estimate:
 
 def _run_s(task: Task) -> float | None:
     """Seconds that a task takes, from the share of its requests that ended in a piece of it."""
-    from wastesim.config import Experiment
     from wastesim.result import run_one
 
     watch = _Watch()
     try:
-        result = run_one(Experiment.model_validate(dict(task.tree)), watch)
+        result = run_one(experiment_of(task.tree), watch)
     except WastesimError:
         return watch.run_s if watch.cut else None
     taken, total = watch.run_s, result.records.totals.requests.submitted

@@ -35,6 +35,8 @@ class Found:
 
     search: Search
     answer: Any = None
+    #: Where the answer lies, when the search gave up before it had one.
+    between: list[Any] | None = None
     sentence: str = ""
     probes: list[Probe] = field(default_factory=list)
     plan: Plan = field(default_factory=lambda: Plan((), ()))
@@ -46,6 +48,7 @@ class Found:
             "find": self.search.find,
             "metric": self.search.metric,
             "answer": self.answer,
+            "between": self.between,
             "sentence": self.sentence,
             "probes": [
                 {

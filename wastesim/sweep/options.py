@@ -31,3 +31,10 @@ def _workers(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"must be a whole number >= 1 (got {text!r})")
     return int(text)
+
+
+def seed(text: str) -> int:
+    """`--seed N`."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 0 (got {text!r})")
+    return int(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,27 +12,32 @@ from wastesim.report.runs import Comparison, Side
 from wastesim.statistics import of_mean, of_paired
 from wastesim.statistics.twins import Difference
 from wastesim.sweep.numbers import USUAL, number
+from wastesim.sweep.plan import label
 from wastesim.sweep.store import PLAN, RUNS, read_json
 
-#: Summaries by cell, then by seed.
+#: Summaries by cell (its values as text), then by seed.
 Runs = Mapping[str, Mapping[int, Mapping[str, Any]]]
+#: What is read of the file of a run.
+READ = {"status", "digest", "values", "seed", "summary"}
 
 
 def compare_sweeps(sides: tuple[Side, Side], level: float) -> Comparison:
     """Every number of every cell that both have; InputError when they have none."""
-    first, second = (_runs(side.folder) for side in sides)
+    labels: dict[str, str] = {}
+    first, second = (_runs(side.folder, labels) for side in sides)
     both = [name for name in first if name in second]
     if not both:
         raise InputError(f"{sides[0].folder} and {sides[1].folder}: have no cell in common")
-    found = [
-        one._replace(how=f"{cell}: {one.how}")
+    pairs = [
+        (cell, one)
         for cell in both
         for name in USUAL
         if (one := _difference(first[cell], second[cell], name, level)) is not None
     ]
     left = len(set(first) ^ set(second))
     note = f"{left:,} cells are in one of them only." if left else "Both have the same cells."
-    return Comparison(sides, found, note, level)
+    found, names = [one for _, one in pairs], [labels[cell] for cell, _ in pairs]
+    return Comparison(sides, found, note, level, names)
 
 
 def _difference(
@@ -48,17 +54,20 @@ def _difference(
     return Difference(name, *means, of_paired(a, b, level), how)
 
 
-def _runs(folder: Path) -> Runs:
-    """Finished runs of the folder's plan; names are those that the plan gave its cells."""
+def _runs(folder: Path, labels: dict[str, str]) -> Runs:
+    """Finished runs of the folder's plan, in its order; notes what their cells are called."""
     plan = read_json(folder / PLAN) or {}
-    wanted = plan.get("runs") or {}
+    wanted = list(plan.get("runs") or {})
+    order = {digest: place for place, digest in enumerate(wanted)}
     found: dict[str, dict[int, Mapping[str, Any]]] = {}
-    for path in sorted((folder / RUNS).glob("*.json")):
+    files = sorted((folder / RUNS).glob("*.json"), key=lambda path: order.get(path.stem, -1))
+    for path in files:
         content = read_json(path)
-        if content is None or content["status"] != "done":
+        if content is None or not set(content) >= READ:
+            raise InputError(f"{path}: is damaged; delete it and let '--resume' run it again")
+        if content["status"] != "done" or (wanted and content["digest"] not in order):
             continue
-        if wanted and content["digest"] not in wanted:
-            continue
-        name = ", ".join(f"{key} {value}" for key, value in content["values"].items())
-        found.setdefault(name, {})[content["seed"]] = content["summary"]
+        cell = json.dumps(content["values"], sort_keys=True)
+        labels.setdefault(cell, label(content["values"]))
+        found.setdefault(cell, {})[content["seed"]] = content["summary"]
     return found

@@ -13,10 +13,11 @@ from typing import Any
 import wastesim
 from wastesim.config import Experiment
 from wastesim.config.cells import cell_tree
+from wastesim.config.designs import sampled
 from wastesim.config.paths import NAME_OR_PATH_KEYS, PATH_KEYS
 from wastesim.config.sweep import written_cells
 from wastesim.metrics import SCHEMA_VERSION
-from wastesim.sweep.designs import sampled
+from wastesim.report.sweep_words import value
 
 _LONGEST_NAME = 100
 
@@ -106,17 +107,7 @@ def digest_of(tree: Mapping[str, Any]) -> str:
 def label(values: Mapping[str, Any], varied: Sequence[str] = ()) -> str:
     """`policy paged, max_model_len 2048`: the last parts of keys where these are unambiguous."""
     last = [key.rpartition(".")[2] for key in varied or values]
-    return ", ".join(f"{_short(key, last)} {said(value)}" for key, value in values.items())
-
-
-def said(value: Any) -> str:
-    """A value as people say it: a policy by its name, a file by its own."""
-    if isinstance(value, Mapping):
-        name = value.get("name") or value.get("kind")
-        return str(name or json.dumps(value, separators=(",", ":"), default=str))
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return Path(value).stem if isinstance(value, str) and "/" in value else str(value)
+    return ", ".join(f"{_short(key, last)} {value(given)}" for key, given in values.items())
 
 
 def _short(key: str, last: Sequence[str]) -> str:

@@ -20,12 +20,12 @@ def cells(
     plan: Plan, store: Store, metrics: Sequence[str], level: float
 ) -> tuple[list[Told], list[str]]:
     """Every cell with its numbers, and the metrics that are defined in any of them."""
-    found = {cell.label: _summaries(plan.of(cell), store) for cell in plan.cells}
-    defined = [name for name in metrics or USUAL if _defined(found.values(), name)]
-    first = found[plan.cells[0].label] if plan.cells else {}
+    tasks = [plan.of(cell) for cell in plan.cells]
+    found = [_summaries(one, store) for one in tasks]
+    defined = [name for name in metrics or USUAL if _defined(found, name)]
     told = [
-        _cell(cell, plan.of(cell), store, (found[cell.label], first), defined, level)
-        for cell in plan.cells
+        _cell(cell, own, store, (summaries, found[0]), defined, level)
+        for cell, own, summaries in zip(plan.cells, tasks, found, strict=True)
     ]
     return told, defined
 

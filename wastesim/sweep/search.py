@@ -6,6 +6,7 @@ interval still holds the bound it is repeated, up to `most_replications`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,12 +14,14 @@ from typing import Any
 from wastesim.config import Experiment
 from wastesim.config.search import Search
 from wastesim.errors import ConfigError
+from wastesim.report.sweep_words import key, metric
+from wastesim.report.sweep_words import value as said
 from wastesim.statistics import Interval
 from wastesim.sweep.axes import Axis, axis_of
 from wastesim.sweep.found import Found, Probe, level_of
 from wastesim.sweep.golden import best_of
-from wastesim.sweep.numbers import check_name, number
-from wastesim.sweep.plan import Cell, Plan, label, said, task
+from wastesim.sweep.numbers import number
+from wastesim.sweep.plan import Cell, Plan, label, task
 from wastesim.sweep.results import interval
 from wastesim.sweep.runner import Runner
 from wastesim.sweep.store import Store
@@ -49,6 +52,7 @@ class Seeker:
         self._runner = runner
         self._store = store
         self._axis = axis_of(wanted)
+        self._key, self._metric = key(wanted.key), metric(wanted.metric).label
         self.found = Found(wanted)
 
     def bisect(self) -> None:
@@ -56,7 +60,7 @@ class Seeker:
         axis, upward = self._axis, self._search.find == "largest"
         good, bad = (axis.low, axis.high) if upward else (axis.high, axis.low)
         far = self._probe(bad)
-        if far is None or self._ended(far.meets, bad, "holds everywhere from here on"):
+        if far is None or self._ended(far.meets, bad):
             return
         near = self._probe(good)
         if near is None or self._nowhere(near, good):
@@ -69,7 +73,10 @@ class Seeker:
             if probe is None:
                 return
             good, bad = (middle, bad) if probe.meets else (good, middle)
-        self._answer(good, f"it does not hold at {said(axis.value(bad))}")
+        if axis.middle(good, bad) is None:
+            self._answer(good, f"it does not hold at {said(axis.value(bad))}")
+        else:
+            self._give_up(good, bad)
 
     def find_best(self) -> None:
         """The summit, and which values cannot be told from it."""
@@ -81,22 +88,63 @@ class Seeker:
 
         best, ties = best_of(self._axis, height, self._level, self._search.most_probes)
         if best is None:
+            self._nothing_to_compare()
             return
         names = [said(self._axis.value(tie)) for tie in sorted(ties)]
         alike = f"; {', '.join(names)} cannot be told from it" if names else ""
         self._answer(best, f"best of {len(self.found.probes)} values probed{alike}")
+        self._doubt_best(best)
 
-    def _ended(self, holds: bool, place: float, why: str) -> bool:
+    def _nothing_to_compare(self) -> None:
+        """Unless it was stopped, the metric is defined nowhere."""
+        probes = self.found.probes
+        if probes and not self._runner.stopped:
+            self.found.sentence = (
+                f"No value of {self._key} can be called the best: {self._metric} is"
+                f" undefined at each of the {len(probes):,} that were probed."
+            )
+
+    def _doubt_best(self, best: float) -> None:
+        """Where probes ran out before values beside the best had been looked at."""
+        axis, most = self._axis, self._search.most_probes
+        places = sorted(axis.place(probe.value) for probe in self.found.probes)
+        low = max((at for at in places if at < best), default=best)
+        high = min((at for at in places if at > best), default=best)
+        unseen = any(axis.middle(*ends) is not None for ends in ((low, best), (best, high)))
+        if len(places) >= most and unseen:
+            between = [axis.value(low), axis.value(high)]
+            self.found.answer, self.found.between = None, between
+            self.found.sentence = (
+                f"The search gave up after {most:,} probes (most_probes): the best"
+                f" {self._key} lies between {said(between[0])} and {said(between[1])}, if"
+                f" there is one summit. {self.found.sentence}"
+            )
+
+    def _give_up(self, good: float, bad: float) -> None:
+        """Probes ran out: what is known is where the answer lies."""
+        between = [self._axis.value(good), self._axis.value(bad)]
+        most, find = self._search.most_probes, self._search.find
+        self.found.between = sorted(between) if not self._axis.choices else between
+        self.found.sentence = (
+            f"The search gave up after {most:,} probes (most_probes): the {find} {self._key} lies"
+            f" between {said(between[0])}, where the condition holds, and {said(between[1])},"
+            " where it does not."
+        )
+
+    def _ended(self, holds: bool, place: float) -> bool:
         if holds:
-            self._answer(place, f"the end of the range: the condition {why}")
+            why = "the end of the range, where the condition still holds (nothing else was probed)"
+            self._answer(place, why)
         return holds
 
     def _nowhere(self, near: Probe, place: float) -> bool:
         if not near.meets:
             value = said(self._axis.value(place))
             self.found.sentence = (
-                f"No value of {self._search.key} will do: at {value}, where it is easiest,"
-                f" {self._search.metric} is {_told(near.found)}."
+                f"No value of {self._key} will do, if the answer changes once on the way:"
+                f" at {value}, where it should be easiest, {self._metric} is"
+                f" {_told(near.found, self._search.metric)}. Only the ends were probed; values"
+                " between them may do."
             )
         return not near.meets
 
@@ -109,8 +157,8 @@ class Seeker:
         )
         self.found.answer = value
         self.found.sentence = (
-            f"{goal[self._search.find]} {self._search.key} is {said(value)}, with"
-            f" {self._search.metric} {_told(probe.found)}{doubt}: {why}."
+            f"{goal[self._search.find]} {self._key} is {said(value)}, with"
+            f" {self._metric} {_told(probe.found, self._search.metric)}{doubt}: {why}."
         )
 
     def _probe(self, place: float) -> Probe | None:
@@ -142,11 +190,9 @@ class Seeker:
 
     def _judge(self, value: Any, summaries: Mapping[int, Any], runs: int) -> Probe:
         """A value at which runs fail meets nothing."""
-        metric, where = self._search.metric, self._search.where
-        for summary in summaries.values():
-            check_name(summary, metric, "search")
-        found = interval(summaries, metric, self._level)
-        values = {r: v for r, s in summaries.items() if (v := number(s, metric)) is not None}
+        name, where = self._search.metric, self._search.where
+        found = interval(summaries, name, self._level)
+        values = {r: v for r, s in summaries.items() if (v := number(s, name)) is not None}
         if where is None:
             return Probe(value, found, values, True, True, runs)
         meets = found.estimate is not None and where.sign * (found.estimate - where.bound) >= 0
@@ -157,10 +203,14 @@ class Seeker:
 
 def _plan(tasks: Sequence[Any]) -> Plan:
     """The probes so far, by value."""
-    cells_ = list({one.cell.label: one.cell for one in tasks}.values())
-    by_value = sorted(cells_, key=lambda cell: _sort_key(next(iter(cell.values.values()))))
-    same = {cell.label: cell for cell in by_value}
-    return Plan(tuple(by_value), tuple(replace(one, cell=same[one.cell.label]) for one in tasks))
+    same = {_identity(one.cell): one.cell for one in tasks}
+    by_value = sorted(same.values(), key=lambda cell: _sort_key(next(iter(cell.values.values()))))
+    own = tuple(replace(one, cell=same[_identity(one.cell)]) for one in tasks)
+    return Plan(tuple(by_value), own)
+
+
+def _identity(cell: Cell) -> str:
+    return json.dumps(cell.values, sort_keys=True, default=str)
 
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:
@@ -168,16 +218,14 @@ def _sort_key(value: Any) -> tuple[bool, float, str]:
     return not plain, float(value) if plain else 0.0, str(value)
 
 
-def _told(found: Interval) -> str:
+def _told(found: Interval, name: str) -> str:
+    """`97.4 % (95.3 % to 99.4 %)`, in the unit of the number."""
+    show = metric(name).show
     if found.estimate is None:
         return "undefined"
-    if found.low is None or found.high is None:
-        return _plain(found.estimate)
-    return f"{_plain(found.estimate)} ({_plain(found.low)} to {_plain(found.high)})"
-
-
-def _plain(at: float) -> str:
-    return f"{at:,.0f}" if abs(at) >= 1000 else f"{at:.4g}"
+    if found.low is None or found.high is None or found.low == found.high:
+        return show(found.estimate)
+    return f"{show(found.estimate)} ({show(found.low)} to {show(found.high)})"
 
 
 def told(experiment: Experiment) -> list[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tempfile
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wastesim.config import Document, Experiment
+from wastesim.config.cells import without_numbers
+from wastesim.config.validation import validate
 from wastesim.errors import WastesimError
 from wastesim.sweep.plan import Task
 
@@ -33,13 +36,12 @@ class Outcome(NamedTuple):
 
 def run_task(task: Task, observer: Observer | None = None) -> Outcome:
     """Run it; an error is an outcome, and a run that was stopped leaves nothing."""
-    from wastesim.config import Experiment
     from wastesim.result import run_one
 
     one_blas_thread()
     began = perf_counter()
     try:
-        result = run_one(Experiment.model_validate(_as_wanted(task)), observer)
+        result = run_one(experiment_of(_as_wanted(task)), observer)
         if observer is not None and observer.should_stop():
             return Outcome(task.digest, "stopped", None, "", perf_counter() - began)
         summary = result.summary
@@ -49,10 +51,28 @@ def run_task(task: Task, observer: Observer | None = None) -> Outcome:
     return Outcome(task.digest, "done", summary, "", perf_counter() - began, files)
 
 
+def check_workloads(trees: Iterable[Mapping[str, Any]]) -> None:
+    """InputError or ConfigError for a trace or table that cannot be read, each read once."""
+    from wastesim.rng import Streams
+    from wastesim.workload import build_workload
+
+    seen: set[str] = set()
+    for tree in trees:
+        names = repr(without_numbers(tree["workload"]))
+        if names not in seen:
+            seen.add(names)
+            build_workload(experiment_of(tree).workload, Streams(0))
+
+
 def _as_wanted(task: Task) -> dict[str, Any]:
     """The run's experiment, without rows and a map of memory that nobody will see."""
     output = {"records": "none", "figures": task.report == "figures"}
     return {**task.tree, "output": {**task.tree.get("output", {}), **output}}
+
+
+def experiment_of(tree: Mapping[str, Any]) -> Experiment:
+    """The experiment of a run; ConfigError where its values cannot be used together."""
+    return validate(Experiment, Document.from_mapping(tree, ""))
 
 
 def failed(task: Task, error: str, wall_s: float = 0.0) -> Outcome:
@@ -61,9 +81,9 @@ def failed(task: Task, error: str, wall_s: float = 0.0) -> Outcome:
 
 
 def error_text(error: BaseException) -> str:
-    """The message of an error raised on purpose; of any other its last calls too."""
+    """The message of an error raised on purpose, in one line; of others their last calls too."""
     if isinstance(error, WastesimError):
-        return str(error)
+        return "; ".join(str(error).splitlines())
     lines = traceback.format_exception(error)
     return "".join(lines).rstrip().rpartition("Traceback")[2][-_TRACE_LINES * 100 :].strip()
 

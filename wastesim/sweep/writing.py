@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -50,12 +50,13 @@ def write_sweep(run: Run, plan: Plan, *, interrupted: bool) -> int:
         return 0
     show = Show(**sweep.show.model_dump())
     wanted = [*(show.metrics or ()), *(show.pareto or ())]
-    told, metrics = cells(plan, run.store, list(dict.fromkeys(wanted)), run.level)
+    found, metrics = cells(plan, run.store, list(dict.fromkeys(wanted)), run.level)
+    told = _with_base(found, run.experiment)
     parts = Parts(
         name=run.experiment.name,
         question=question(run.source),
         setting=setting(run.experiment),
-        keys=list(dict.fromkeys(key for cell in plan.cells for key in cell.values)),
+        keys=sweep.keys,
         metrics=metrics,
         cells=told,
         replications=sweep.replications,
@@ -67,6 +68,26 @@ def write_sweep(run: Run, plan: Plan, *, interrupted: bool) -> int:
     more = {"runs_planned": len(plan.tasks), "interrupted": interrupted}
     _write(run, parts, rows, summary(parts.name, "sweep", told, run.level, more), interrupted)
     return sum(len(cell.errors) for cell in told)
+
+
+def _with_base(told: Sequence[Cell], experiment: Experiment) -> list[Cell]:
+    """Cells with the experiment's own value of each key that only other cells name."""
+    tree, sweep = experiment.to_tree(), experiment.sweep
+    base = {key: _value(tree, key) for key in sweep.keys} if sweep else {}
+    own = {key: value for key, value in base.items() if value is not None}
+    every = [{**own, **cell.values} for cell in told]
+    return [
+        replace(cell, values={key: values[key] for key in base if key in values})
+        for cell, values in zip(told, every, strict=True)
+    ]
+
+
+def _value(tree: Mapping[str, Any], key: str) -> Any:
+    """What the tree has there; of what has a name, such as a policy, that."""
+    found: Any = tree
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found.get("name", found) if isinstance(found, Mapping) else found
 
 
 def write_search(run: Run, found: Found, *, interrupted: bool) -> int:
@@ -143,12 +164,7 @@ def setting(experiment: Experiment) -> str:
 def _varied(experiment: Experiment) -> set[str]:
     if experiment.search is not None:
         return {experiment.search.key}
-    sweep = experiment.sweep
-    if sweep is None:
-        return set()
-    rows = {key for row in sweep.rows or () for key in row}
-    sampled = set(sweep.sample.over) if sweep.sample else set()
-    return {*(sweep.grid or ()), *(sweep.pairs or ()), *rows, *sampled}
+    return set(experiment.sweep.keys) if experiment.sweep else set()
 
 
 def _state(told: Sequence[Cell], plan: Plan, interrupted: bool) -> str:

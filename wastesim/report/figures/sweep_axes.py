@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,10 @@ MOST_PANELS = 4
 #: Numbers so far apart are spread by their ratio.
 LOG_FROM = 12.0
 PANEL_PX = 265
+#: A letter of a tick's name, and the part of a panel that its axis has.
+LETTER_PX, AXIS_SHARE = 7.5, 0.85
+#: More values than these were drawn, not chosen.
+MOST_CHOSEN = 16
 
 
 def numeric_key(parts: Parts) -> str | None:
@@ -69,21 +74,65 @@ def ends(cells: Sequence[Cell], shown: Metric) -> tuple[list[float], list[float]
 
 
 def log_if_wide(axes: Axes, values: Sequence[float]) -> None:
-    """A log scale, with a tick at some of the values, where they span a lot."""
+    """A log scale where values span a lot; a mark at each that was chosen, named where it fits."""
     known = sorted(set(values))
     if not known or known[0] <= 0 or known[-1] < LOG_FROM * known[0]:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
+        axes.locator_params(axis="x", nbins=6)
         return
     axes.set_xscale("log")
-    every = -(-len(known) // 6)
-    axes.set_xticks(known[::every], [f"{value:,.6g}" for value in known[::every]])
-    axes.xaxis.set_minor_locator(_nowhere())
+    chosen = known if _are_chosen(known) else _round_numbers(known[0], known[-1])
+    named = spaced(chosen, _width_px(axes))
+    axes.set_xticks(named, [f"{value:,.6g}" for value in named])
+    axes.set_xticks([at for at in chosen if at not in named], minor=True)
+    axes.xaxis.set_minor_formatter(_nothing())
+    axes.tick_params(axis="x", which="both", length=4, color=light("muted"))
 
 
-def _nowhere() -> Any:
-    from matplotlib.ticker import NullLocator
+def spaced(values: Sequence[float], width_px: float) -> list[float]:
+    """Those whose names do not lie on each other on a log axis: both ends, then from the left."""
+    reach = math.log(values[-1] / values[0]) or 1.0
+    places = {at: math.log(at / values[0]) / reach * width_px for at in values}
+    kept = list(dict.fromkeys([values[0], values[-1]]))
+    for at in values[1:-1]:
+        if all(abs(places[at] - places[other]) > _room_px(at, other) for other in kept):
+            kept.append(at)
+    return sorted(kept)
 
-    return NullLocator()
+
+def _room_px(one: float, other: float) -> float:
+    """Between the middles of two names."""
+    return LETTER_PX * (len(f"{one:,.6g}") + len(f"{other:,.6g}")) / 2 + LETTER_PX
+
+
+def _are_chosen(values: Sequence[float]) -> bool:
+    """Whether somebody wrote them, and not a design or a bisection."""
+    plain = all(float(value).is_integer() or float(f"{value:.3g}") == value for value in values)
+    return plain and len(values) <= MOST_CHOSEN
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten between the ends; the ends where there are fewer than two."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    inside = [at for at in every if low <= at <= high]
+    return inside if len(inside) > 1 else [low, high]
+
+
+def _width_px(axes: Axes) -> float:
+    """About as wide as a panel's axis will be."""
+    from wastesim.report.figures.canvas import PIXELS_PER_INCH
+
+    spec = axes.get_subplotspec()
+    columns = spec.get_gridspec().ncols if spec is not None else 1
+    whole: float = axes.figure.get_figwidth() * PIXELS_PER_INCH  # type: ignore[union-attr]
+    return AXIS_SHARE * whole / columns
+
+
+def _nothing() -> Any:
+    from matplotlib.ticker import NullFormatter
+
+    return NullFormatter()
 
 
 def same(one: Mapping[str, Any], other: Mapping[str, Any], keys: Sequence[str]) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wastesim.report.figures.canvas import Picture
 from wastesim.report.figures.sweep_axes import panels
+from wastesim.report.palette import light
 from wastesim.report.sweep_parts import Parts
 from wastesim.report.sweep_words import Metric, key, value
 from wastesim.units import format_digits
@@ -31,10 +33,13 @@ def heat(parts: Parts) -> Picture | None:
     if not full or min(sizes) < FEWEST or max(sizes) > MOST or sizes[0] < 3:
         return None
     rows, columns = _ordered(parts, keys[1]), _ordered(parts, keys[0])
+    empty = _empty(parts, keys, shown[0], rows, columns)
 
     def draw(figure: Figure, narrow: bool) -> None:
         axes = figure.add_subplot()
-        _squares(axes, _grid(parts, keys, shown[0], rows, columns), shown[0])
+        _squares(axes, _grid(parts, keys, shown[0], rows, columns))
+        for (i, j), why in empty.items():
+            axes.text(j, i, why, ha="center", va="center", color=light("muted"), fontsize=10)
         axes.set_xticks(
             range(len(columns)), [value(v) for v in columns], rotation=90 if narrow else 0
         )
@@ -47,7 +52,7 @@ def heat(parts: Parts) -> Picture | None:
     return Picture(
         "heat",
         words[:1].upper() + words[1:],
-        f"Each square is a cell's mean{shown[0].unit}; darker is more. Empty squares failed.",
+        f"Each square is a cell's mean{shown[0].unit}; darker is more.{_why_empty(empty)}",
         draw,
         height,
         height + 40,
@@ -70,7 +75,33 @@ def _grid(
     return found
 
 
-def _squares(axes: Axes, grid: list[list[float]], shown: Metric) -> None:
+#: What stands where there is no number, and what it means.
+FAILED, NOT_RUN, UNDEFINED = "failed", "not run", "undefined"
+_MEANINGS = {
+    FAILED: "no run came to its end",
+    NOT_RUN: "no run was begun",
+    UNDEFINED: "the number has no value there, as where every request was rejected",
+}
+
+
+def _empty(
+    parts: Parts, keys: list[str], shown: Metric, rows: list[Any], columns: list[Any]
+) -> dict[tuple[int, int], str]:
+    """The places without a number, and why."""
+    found: dict[tuple[int, int], str] = {}
+    for cell in parts.cells:
+        if cell.estimate(shown.name) is None:
+            why = UNDEFINED if cell.runs else FAILED if cell.errors else NOT_RUN
+            found[rows.index(cell.values[keys[1]]), columns.index(cell.values[keys[0]])] = why
+    return found
+
+
+def _why_empty(empty: Mapping[tuple[int, int], str]) -> str:
+    there = [why for why in _MEANINGS if why in empty.values()]
+    return "".join(f" {why.capitalize()}: {_MEANINGS[why]}." for why in there)
+
+
+def _squares(axes: Axes, grid: list[list[float]]) -> None:
     known = [v for row in grid for v in row if v == v]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     for i, row in enumerate(grid):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from wastesim.report.figures.canvas import Picture
@@ -22,6 +23,10 @@ FEWEST = 3
 MOST_NAMES = 8
 #: Cells so close to the best one in both numbers are counted in the title.
 ALIKE = 0.05
+#: Closer ones cannot be told apart in the picture.
+SAME = 0.01
+#: Room for a name, in parts of the picture's width and height.
+NAME_WIDE, NAME_HIGH = 0.3, 0.05
 
 
 class Point(NamedTuple):
@@ -49,7 +54,7 @@ def pareto(parts: Parts) -> Picture | None:
     words = _title(points, best, x, y)
     caption = (
         f"Left and up is better. No other cell has both less {x.label} and more {y.label} than"
-        " those on the line."
+        f" those on the line.{_on_each_other(best)}"
     )
     return Picture("pareto", words, caption, draw, 400, 340)
 
@@ -99,18 +104,38 @@ def _draw(
     axes.set_xlabel(f"{shown[0].label}{shown[0].unit}")
     axes.set_ylabel(f"{shown[1].label}{shown[1].unit}")
     axes.yaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")
-    for point in () if narrow else _named(best):
+    for point in () if narrow else _named(best, axes):
         axes.annotate(point.name, (point.x, point.y), xytext=(8, -12), textcoords="offset points",
                       fontsize=10, color=light("muted"))  # fmt: skip
 
 
-def _named(best: Sequence[Point]) -> Sequence[Point]:
+def _named(best: Sequence[Point], axes: Axes) -> Sequence[Point]:
     """Not all: names would lie on each other."""
-    kept: list[Point] = []
-    for point in best[:: -(-len(best) // MOST_NAMES)]:
-        if not kept or point.x > kept[-1].x * (1 + ALIKE) or point.y > kept[-1].y * (1 + ALIKE):
-            kept.append(point)
-    return kept
+    kept: list[tuple[float, float]] = []
+    named = []
+    for point in best:
+        x, y = axes.transAxes.inverted().transform(axes.transData.transform((point.x, point.y)))
+        if all(abs(x - a) > NAME_WIDE or abs(y - b) > NAME_HIGH for a, b in kept):
+            kept.append((x, y))
+            named.append(point)
+    return named
+
+
+def _on_each_other(best: Sequence[Point]) -> str:
+    """Which dots of the line nobody can tell apart."""
+    close = [
+        point for one, other in pairwise(best) if _same_place(one, other) for point in (one, other)
+    ]
+    names = list(dict.fromkeys(point.name for point in close))
+    if not names:
+        return ""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f" Dots that nearly hide each other: {'; '.join(names[:MOST_NAMES])}{more}."
+
+
+def _same_place(one: Point, other: Point) -> bool:
+    near = SAME * max(abs(one.y), abs(other.y))
+    return abs(one.x - other.x) <= SAME * abs(other.x) and abs(one.y - other.y) <= near
 
 
 def _wide(axes: Axes, values: Sequence[float]) -> None:

@@ -46,4 +46,6 @@ def _value(axis: Range | list[Any], share: float) -> Any:
         value = axis.low * (axis.high / axis.low) ** share
     else:
         value = axis.low + (axis.high - axis.low) * share
-    return math.floor(value + 0.5) if axis.whole else value
+    if not axis.whole:
+        return value
+    return min(max(math.floor(value + 0.5), math.ceil(axis.low)), math.floor(axis.high))
