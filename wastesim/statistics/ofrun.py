@@ -149,9 +149,9 @@ def _warnings(
 ) -> Iterator[str]:
     """What a reader of the intervals has to know."""
     if window is None:
-        yield "requests come all at once: no part is steady; replications give intervals"
+        yield "no part is steady as all requests come at once: only replications give intervals"
     elif not batches:
-        yield "the run is too short for an interval; more requests, or replications"
+        yield "the run is too short for intervals: send more requests, or use replications"
     elif batches <= FEWEST:
         yield (
             f"the run is short: its batches are less than {STAYS:g} times as long as requests stay,"
@@ -162,4 +162,4 @@ def _warnings(
     if steady is False:
         yield "the run drifts: its means depend on how long it is"
     if loaded["verdict"] == "saturated":
-        yield "more requests come than are served: latencies grow with the length of the run"
+        yield "latencies grow with the length of the run: more requests come than are served"
