@@ -30,6 +30,10 @@ MANY = {
 }
 FEW = {"grid": {"server.max_num_seqs": [1, 2, 3]}, "replications": 2}
 
+#: Enough requests for intervals inside one run; all of the measured part is steady.
+LOADED = {"num_requests": 300, "request_rate": 0.2}
+MEASURED = {"measure": {"from_s": 100, "until_s": 1200}}
+
 #: With `too_long: error` the second cell ends in one.
 FAILS = {"grid": {"server.max_model_len": [16, 4, 20]}}
 
@@ -294,6 +298,22 @@ def test_intervals_are_over_replications_and_differences_are_paired(here: Path) 
     }
     assert cells[1]["less_first"][name]["estimate"] == of_paired(values[0], values[1]).estimate
     assert cells[0]["less_first"] == {}
+
+
+@pytest.mark.parametrize(("measured", "known"), [({}, False), (MEASURED, True)])
+def test_a_single_run_has_an_interval_only_of_the_number_that_is_shown(
+    here: Path, measured: dict[str, Any], known: bool
+) -> None:
+    """The steady estimate is another number than that of the whole run, unless it was measured."""
+    grid = {"grid": {"server.max_num_seqs": [2, 3]}}
+    path = saved(here, sweep=grid, workload=LOADED, **measured)
+    assert run.main([str(path), "--executor", "serial", "--output", "out", "--quiet"]) == 0
+    for cell in summary(here / "out")["cells"]:
+        found = cell["numbers"]["concurrency.mean"]
+        assert (found["low"] is not None) == known
+        assert not known or found["low"] <= found["estimate"] <= found["high"]
+    page = (here / "out/report.md").read_text()
+    assert ("numbers are of the whole run and have no intervals" in page) != known
 
 
 def _wait_for(folder: Path, files: int, most_s: float = 60) -> None:

@@ -142,9 +142,14 @@ def basis(parts: Parts) -> str:
             f"Intervals are {sure} Student's t over replications; replication r has the same seed"
             " in every cell, so that differences are paired."
         )
+    if any(_half(found) for cell in parts.cells for found in cell.numbers.values()):
+        return (
+            f"One run per cell: intervals are {sure} batch means of what was measured of it;"
+            " 'replications' gives every number one."
+        )
     return (
-        f"One run per cell: intervals are {sure} batch means inside it, where it was steady;"
-        " 'replications' gives every number one."
+        "One run per cell: numbers are of the whole run and have no intervals, which 'replications'"
+        " gives them. A run's own report has the estimates of its steady part with theirs."
     )
 
 

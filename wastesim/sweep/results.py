@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from wastesim.sweep.store import REPORTS, Store
 
 #: Summaries of a cell's finished runs, by replication.
 Summaries = Mapping[int, Mapping[str, Any]]
+#: Two sums of the same levels differ by no more.
+ROUNDING = 1e-9
 
 
 def cells(
@@ -53,16 +56,24 @@ def _cell(
 
 
 def interval(summaries: Summaries, name: str, level: float) -> Interval:
-    """Over replications; of a single run its own batch means, where they agree with its number."""
+    """Over replications; of a single run its own batch means, where they are of its number.
+
+    They are where the steady part is all that was measured; elsewhere the steady estimate is
+    another number, whose interval says nothing of this one.
+    """
     values = [found for s in summaries.values() if (found := number(s, name)) is not None]
     if len(values) != 1 or len(summaries) != 1:
         return of_mean(values, level)
     (summary,) = summaries.values()
     rows = {row["of"]: row for row in summary["statistics"]["intervals"]}
     row = rows.get(name)
-    if row is None or row["low"] is None or not row["low"] <= values[0] <= row["high"]:
+    if row is None or not _same(row["estimate"], values[0]):
         return of_mean(values, level)
     return Interval(values[0], row["low"], row["high"], 1, level)
+
+
+def _same(estimate: float | None, value: float) -> bool:
+    return estimate is not None and math.isclose(estimate, value, rel_tol=ROUNDING)
 
 
 def _less(first: Summaries, own: Summaries, name: str, level: float) -> Interval:
