@@ -126,6 +126,13 @@ def test_the_table_links_cells_to_their_reports_and_tells_errors(tmp_path: Path)
     assert "b\\|c" in text
 
 
+def test_a_cell_with_one_finished_run_of_several_is_told() -> None:
+    cells = [cell({"server.policy": name}, 0.1, 1, 5) for name in ("a", "b")]
+    assert "finished run" not in gather(parts(cells), "", {}).basis
+    cells[1] = cell({"server.policy": "b"}, 0.1, 1, 5, runs=1)
+    assert "1 cell with one finished run: no interval." in gather(parts(cells), "", {}).basis
+
+
 def test_lines_that_there_is_no_room_for_are_counted() -> None:
     cells = [
         cell({"server.policy": f"p{i}", "server.max_model_len": n}, 0.1, 1, 5)

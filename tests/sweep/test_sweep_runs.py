@@ -15,6 +15,7 @@ import pytest
 
 from wastesim import load_experiment, run
 from wastesim.sweep.__main__ import main as sweep_main
+from wastesim.sweep.results import interval
 from wastesim.sweep.store import Store, at_work, write_json
 
 from .sweep_runs import command, ran, saved, table
@@ -314,6 +315,14 @@ def test_a_single_run_has_an_interval_only_of_the_number_that_is_shown(
         assert not known or found["low"] <= found["estimate"] <= found["high"]
     page = (here / "out/report.md").read_text()
     assert ("numbers are of the whole run and have no intervals" in page) != known
+
+
+def test_the_only_finished_run_of_several_has_no_interval() -> None:
+    """Beside intervals over replications one of batch means would be of another kind."""
+    row = {"of": "concurrency.mean", "estimate": 8.0, "low": 7.0, "high": 9.0}
+    done = {0: {"concurrency": {"mean": 8.0}, "statistics": {"intervals": [row]}}}
+    assert interval(done, "concurrency.mean", 0.95) == (8.0, 7.0, 9.0, 1, 0.95)
+    assert interval(done, "concurrency.mean", 0.95, planned=3) == (8.0, None, None, 1, 0.95)
 
 
 def _wait_for(folder: Path, files: int, most_s: float = 60) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from wastesim.report.definitions import GROUPS, Definition
 from wastesim.report.sweep_parts import Cell, Parts
-from wastesim.report.text import DASH, percent
+from wastesim.report.text import DASH, percent, plural
 from wastesim.statistics import Interval
 
 
@@ -138,9 +138,11 @@ def basis(parts: Parts) -> str:
     """What the intervals mean."""
     sure = f"{100 * parts.level:.4g} %"
     if parts.bound is not None or parts.replications > 1:
+        alone = sum(cell.runs == 1 for cell in parts.cells)
+        lone = f" {plural(alone, 'cell')} with one finished run: no interval." if alone else ""
         return (
             f"Intervals are {sure} Student's t over replications; replication r has the same seed"
-            " in every cell, so that differences are paired."
+            f" in every cell, so that differences are paired.{lone}"
         )
     if any(_half(found) for cell in parts.cells for found in cell.numbers.values()):
         return (

@@ -47,7 +47,7 @@ def _cell(
     return Told(
         label=cell.label,
         values=dict(cell.values),
-        numbers={name: interval(own, name, level) for name in metrics},
+        numbers={name: interval(own, name, level, len(tasks)) for name in metrics},
         less={name: _less(first, own, name, level) for name in metrics} if own != first else {},
         runs=len(own),
         errors=[found["error"] for found in outcomes if found and found["status"] == "failed"],
@@ -55,14 +55,15 @@ def _cell(
     )
 
 
-def interval(summaries: Summaries, name: str, level: float) -> Interval:
+def interval(summaries: Summaries, name: str, level: float, planned: int = 1) -> Interval:
     """Over replications; of a single run its own batch means, where they are of its number.
 
     They are where the steady part is all that was measured; elsewhere the steady estimate is
-    another number, whose interval says nothing of this one.
+    another number, whose interval says nothing of this one.  Of several runs that were `planned`
+    the only one that is done has none either: in one table all intervals are over replications.
     """
     values = [found for s in summaries.values() if (found := number(s, name)) is not None]
-    if len(values) != 1 or len(summaries) != 1:
+    if len(values) != 1 or len(summaries) != 1 or planned > 1:
         return of_mean(values, level)
     (summary,) = summaries.values()
     rows = {row["of"]: row for row in summary["statistics"]["intervals"]}
