@@ -21,6 +21,7 @@ from wastesim.statistics import (
     of_ratio,
     of_run,
     of_series,
+    steadiness,
 )
 from wastesim.statistics.intervals import lag1, quantile
 from wastesim.statistics.series import Window, events, integrals
@@ -234,6 +235,32 @@ def test_saturation_is_told(rate: float, verdict: str) -> None:
     assert any("more requests come" in text for text in found["warnings"]) == (rate > 1)
     if rate > 1:
         assert found["saturation"]["queue_growth_per_s"] == pytest.approx(rate - 1, rel=0.1)
+
+
+def test_clients_that_give_up_waiting_are_lost_load() -> None:
+    """One request a second is served of 2.5, and the queue is as long as clients have patience."""
+    found = long_run(2.5, clients={"timeout_s": 20}).summary["statistics"]
+    loaded = found["saturation"]
+    assert loaded["verdict"] == "sheds load"
+    assert loaded["given_up_per_s"] == pytest.approx(
+        loaded["arrived_per_s"] - loaded["served_per_s"], rel=0.1
+    )
+    assert any("give up because they wait" in text for text in found["warnings"])
+
+
+def test_clients_that_leave_an_idle_server_are_no_lost_load() -> None:
+    clients = {"cancel_share": 0.5, "cancel_after_s": 10}
+    found = long_run(0.2, clients=clients).summary["statistics"]["saturation"]
+    assert found["verdict"] == "keeps up"
+
+
+def test_who_gave_up_because_of_waiting(toy: Toy) -> None:
+    """One slot: the second waits 10 of its 12 s; the third gives up in its reply."""
+    rows = [(0, 1, 10), (0, 1, 10), (30, 1, 20)]
+    result = toy(rows, cells=32, max_model_len=32, clients={"timeout_s": 12})
+    left_s, waited_s = steadiness._given_up(result.records.requests)
+    assert (left_s.tolist(), waited_s.tolist()) == ([12.0], [10.0])
+    assert (result.records.requests["status"] == "cancelled").sum() == 2
 
 
 def test_all_at_once_has_no_steady_part() -> None:

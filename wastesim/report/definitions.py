@@ -248,6 +248,12 @@ _LOAD = (
         "in the steady part",
     ),
     Definition(
+        "statistics.saturation.given_up_per_s",
+        "clients that gave up",
+        _requests_per_s,
+        "in the steady part, most of their time spent in the queue",
+    ),
+    Definition(
         "statistics.saturation.queue_growth_per_s",
         "growth of the queue",
         _requests_per_s,

@@ -53,14 +53,13 @@ def interval_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _verdict(found: Mapping[str, Any]) -> str:
-    come, served, grows = (
-        number(found[name])
-        for name in ("arrived_per_s", "served_per_s", "queue_growth_per_s")
-    )  # fmt: skip
+    names = ("arrived_per_s", "served_per_s", "given_up_per_s", "queue_growth_per_s")
+    come, served, lost, grows = (number(found.get(name)) for name in names)
     rates = f"{come} requests/s come and {served} are served"
     sentences = {
         "keeps up": f"The server keeps up: {rates}.",
         "saturated": f"The server is saturated: {rates}, and the queue grows by {grows} a second.",
+        "sheds load": f"The server sheds load: {rates}; {lost} requests/s give up waiting.",
         "undecided": f"Whether the server keeps up is undecided: {rates}.",
         "all at once": "All requests come at once: whether the server keeps up cannot be said.",
     }

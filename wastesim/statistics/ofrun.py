@@ -163,3 +163,5 @@ def _warnings(
         yield "the run drifts: its means depend on how long it is"
     if loaded["verdict"] == "saturated":
         yield "latencies grow with the length of the run: more requests come than are served"
+    if loaded["verdict"] == "sheds load":
+        yield "clients give up because they wait: latencies are of those that were served"
