@@ -22,7 +22,9 @@ from wastesim.statistics import (
     of_run,
     of_series,
     steadiness,
+    within,
 )
+from wastesim.statistics.bounds import possible
 from wastesim.statistics.intervals import lag1, quantile
 from wastesim.statistics.series import Window, events, integrals
 from wastesim.statistics.steadiness import trend
@@ -235,6 +237,35 @@ def test_saturation_is_told(rate: float, verdict: str) -> None:
     assert any("more requests come" in text for text in found["warnings"]) == (rate > 1)
     if rate > 1:
         assert found["saturation"]["queue_growth_per_s"] == pytest.approx(rate - 1, rel=0.1)
+
+
+def test_no_interval_goes_beyond_what_is_possible() -> None:
+    wide = Interval(0.5, -0.1, 1.1, 3)
+    assert within(wide, "goodput")[1:3] == (0.0, 1.0)
+    assert within(wide, "memory.shares_of_pool.time.idle")[1:3] == (0.0, 1.0)
+    assert within(wide, "latency.ttft_s.mean")[1:3] == (0.0, 1.1)
+    assert within(wide, "statistics.saturation.queue_growth_per_s") == wide
+    assert within(Interval(0.5, None, None, 1), "goodput").low is None
+    assert within(wide, "latency.ttft_s.mean").is_cut
+    assert not wide.is_cut
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.9, 2.5])
+def test_the_intervals_of_runs_are_of_possible_numbers(rate: float) -> None:
+    for row in long_run(rate).summary["statistics"]["intervals"]:
+        low, high = possible(row["of"])
+        assert row["low"] is None or low <= row["low"] <= row["high"] <= high, row
+
+
+def test_latencies_of_a_saturated_run_have_no_interval_but_a_reason() -> None:
+    found = long_run(2.5).summary["statistics"]
+    rows = {row["of"]: row for row in found["intervals"]}
+    for name in ("latency.ttft_s.mean", "latency.e2el_s.mean"):
+        assert (rows[name]["low"], rows[name]["high"]) == (None, None)
+        assert "grows" in rows[name]["reason"]
+    assert rows["concurrency.mean"]["low"] is not None
+    assert rows["latency.tpot_s.mean"]["reason"] is None
+    assert not any("send more requests" in text for text in found["warnings"])
 
 
 def test_clients_that_give_up_waiting_are_lost_load() -> None:

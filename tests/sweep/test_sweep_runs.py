@@ -325,6 +325,12 @@ def test_the_only_finished_run_of_several_has_no_interval() -> None:
     assert interval(done, "concurrency.mean", 0.95, planned=3) == (8.0, None, None, 1, 0.95)
 
 
+def test_intervals_over_replications_are_of_possible_numbers() -> None:
+    shares = {r: {"statistics": {"goodput": {"share": s}}} for r, s in enumerate([0.9, 1.0, 0.2])}
+    found = interval(shares, "goodput", 0.95)
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
 def _wait_for(folder: Path, files: int, most_s: float = 60) -> None:
     ends = time.monotonic() + most_s
     while time.monotonic() < ends:

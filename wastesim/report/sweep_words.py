@@ -65,10 +65,16 @@ def _plain(value: Any) -> str:
 
 
 def number(found: Interval | None, name: str) -> str:
-    """`22.5 ± 4.8`, in the unit of `metric(name)`; without an interval the number alone."""
+    """`22.5 ± 4.8`, in the unit of `metric(name)`; without an interval the number alone.
+
+    `56.7 (0 to 100)` where the interval ends at what is possible.
+    """
     if found is None or found.estimate is None:
         return DASH
     scale, half = metric(name).scale, _half(found)
+    if half and found.is_cut:
+        ends = f"{plain((found.low or 0.0) * scale)} to {plain((found.high or 0.0) * scale)}"
+        return f"{plain(found.estimate * scale)} ({ends})"
     return plain(found.estimate * scale) + (f" ± {_spread(half * scale)}" if half else "")
 
 

@@ -4,6 +4,7 @@ From records alone, with numpy and scipy.  Defined with symbols in docs/statisti
 
 =========== =====================================================================
 `intervals` Student's t: of a mean, a paired difference, a ratio of sums
+`bounds`    what a number can be, and no interval goes beyond
 `batches`   batch means of one correlated series
 `warmup`    MSER-5
 `series`    a run's levels, events and requests, cut into batches
@@ -16,6 +17,7 @@ From records alone, with numpy and scipy.  Defined with symbols in docs/statisti
 from __future__ import annotations
 
 from wastesim.statistics.batches import of_series
+from wastesim.statistics.bounds import within
 from wastesim.statistics.intervals import Interval, of_mean, of_paired, of_ratio
 from wastesim.statistics.ofrun import Objectives, good_share, of_run
 from wastesim.statistics.wanted import of_wanted
@@ -33,4 +35,5 @@ __all__ = [
     "of_run",
     "of_series",
     "of_wanted",
+    "within",
 ]

@@ -15,6 +15,7 @@ from wastesim.records import OUTSIDE, SHARES, Array, Records
 from wastesim.records.request_totals import LATENCIES, good
 from wastesim.records.request_totals import latencies as of_rows
 from wastesim.statistics.batches import BATCHES, FEWEST, of_pairs
+from wastesim.statistics.bounds import within
 from wastesim.statistics.intervals import LEVEL, Interval, of_ratio
 from wastesim.statistics.series import (
     Window,
@@ -30,6 +31,9 @@ from wastesim.statistics.steadiness import is_steady, saturation, steady_part
 
 #: A batch is at least so many times as long as requests stay, or its neighbours lean on it.
 STAYS = 2.0
+#: Where requests wait, in a saturated run, these are as long as the run is.
+GROWING = ("latency.ttft_s.", "latency.e2el_s.")
+GROWS = "saturated: it grows for as long as requests come"
 
 
 class Objectives(NamedTuple):
@@ -45,10 +49,11 @@ def of_run(
 ) -> dict[str, Any]:
     """Intervals, warm-up, saturation and warnings of one run; undefined is None."""
     part = steady_part(records)
-    batches = _batches(records, part.window)
+    loaded = saturation(records, part)
+    saturated = loaded["verdict"] == "saturated"
+    batches = _batches(records, part.window, saturated)
     found = dict(_intervals(records, part.window, batches, level)) if batches else {}
     steady = is_steady(records, part.window) if part.window and batches else None
-    loaded = saturation(records, part)
     return {
         "level": level,
         "steady_from_s": part.window.from_s if part.window else None,
@@ -58,7 +63,7 @@ def of_run(
         "steady": steady,
         "saturation": loaded,
         "goodput": None if objectives is None else goodput(records, objectives),
-        "intervals": [_row(name, interval) for name, interval in found.items()],
+        "intervals": [_row(name, interval, saturated) for name, interval in found.items()],
         "warnings": list(_warnings(part.window, batches, part.cut, steady, loaded)),
     }
 
@@ -88,14 +93,18 @@ def good_share(records: Records, objectives: Objectives) -> tuple[float | None, 
     return (met / submitted if submitted else None), met
 
 
-def _batches(records: Records, window: Window | None) -> int:
-    """How many batches the steady part has; 0 when it is too short for any."""
+def _batches(records: Records, window: Window | None, saturated: bool) -> int:
+    """How many batches the steady part has; 0 when it is too short for any.
+
+    Where a queue grows, what levels remember is how long requests run, not how long they wait.
+    """
     if window is None or window.length_s <= 0:
         return 0
     done = completed_within(records, window)
     if len(done) < 2 * FEWEST:
         return 0
-    stay_s = float(latencies(records, done)["e2el_s"].mean())
+    begin_s = records.requests["admitted_s" if saturated else "arrival_s"][done]
+    stay_s = float((records.requests["finished_s"][done] - begin_s).mean())
     fit = int(window.length_s / (STAYS * stay_s)) if stay_s > 0 else BATCHES
     return min(BATCHES, max(FEWEST, fit))
 
@@ -135,12 +144,16 @@ def _latency_intervals(
         yield f"latency.{name}.mean", of_pairs(values, np.ones(len(values)), level, batches)
 
 
-def _row(name: str, interval: Interval) -> dict[str, Any]:
+def _row(name: str, found: Interval, saturated: bool) -> dict[str, Any]:
+    """One number; a latency that grows with the run has no interval, and the reason."""
+    grows = saturated and name.startswith(GROWING)
+    found = found._replace(low=None, high=None) if grows else within(found, name)
     return {
         "of": name,
-        "estimate": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "reason": GROWS if grows else None,
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from wastesim.metrics import SCHEMA_VERSION, flat
 from wastesim.report.sweep_parts import Cell as Told
-from wastesim.statistics import Interval, of_mean, of_paired
+from wastesim.statistics import Interval, of_mean, of_paired, within
 from wastesim.sweep.numbers import USUAL, number
 from wastesim.sweep.plan import Cell, Plan, Task
 from wastesim.sweep.store import REPORTS, Store
@@ -64,7 +64,7 @@ def interval(summaries: Summaries, name: str, level: float, planned: int = 1) ->
     """
     values = [found for s in summaries.values() if (found := number(s, name)) is not None]
     if len(values) != 1 or len(summaries) != 1 or planned > 1:
-        return of_mean(values, level)
+        return within(of_mean(values, level), name)
     (summary,) = summaries.values()
     rows = {row["of"]: row for row in summary["statistics"]["intervals"]}
     row = rows.get(name)
