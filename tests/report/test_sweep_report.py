@@ -12,7 +12,7 @@ from wastesim import compare, run
 from wastesim.config import dump_yaml
 from wastesim.report.figures.sweep import PLANS
 from wastesim.report.figures.sweep_pareto import Point, front
-from wastesim.report.sweep import gather, write_report
+from wastesim.report.sweep import gather, print_sweep, write_report
 from wastesim.report.sweep_parts import Cell, Parts, Show
 from wastesim.report.sweep_words import difference, metric, number, value
 from wastesim.statistics import Interval
@@ -124,6 +124,23 @@ def test_the_table_links_cells_to_their_reports_and_tells_errors(tmp_path: Path)
     assert "+10 ± 5" in page
     assert "[<a>](reports/12/report.html)" in text
     assert "b\\|c" in text
+
+
+def test_a_saturated_cell_is_marked_where_its_numbers_are_of_the_runs_length(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = cell({"workload.request_rate": 5}, 0.1, 1, 5)
+    cells = [served, cell({"workload.request_rate": 40}, 0.2, 419, 5, saturated=3)]
+    assert gather(parts([served]), "", {}).load == ""
+    write_report(parts(cells), tmp_path, "", {}, figures=False)
+    print_sweep(parts(cells), tmp_path)
+    pages = [(tmp_path / f"report.{kind}").read_text() for kind in ("html", "md")]
+    for text in (*pages, capsys.readouterr().out):
+        assert "† 1 of 2 cells is saturated: more requests come than are served" in text
+        assert "419 ± 42 †" in text
+        assert "20 ± 1 †" not in text  # memory is steady all the same
+        assert "1 ± 0.1 †" not in text
+    assert "| 40 | 3 † |" in pages[1]
 
 
 def test_a_cell_with_one_finished_run_of_several_is_told() -> None:

@@ -331,6 +331,15 @@ def test_intervals_over_replications_are_of_possible_numbers() -> None:
     assert (found.low, found.high) == (0.0, 1.0)
 
 
+def test_saturated_cells_are_counted(here: Path) -> None:
+    """Six at once, replies of 5 steps on average: one request a second is served, not three."""
+    grid = {"workload.request_rate": [0.2, 3.0]}
+    path = saved(here, sweep={"grid": grid, "replications": 2}, workload=LOADED)
+    assert run.main([str(path), "--executor", "serial", "--output", "out", "--quiet"]) == 0
+    assert [cell["saturated"] for cell in summary(here / "out")["cells"]] == [0, 2]
+    assert "1 of 2 cells is saturated" in (here / "out/report.md").read_text()
+
+
 def _wait_for(folder: Path, files: int, most_s: float = 60) -> None:
     ends = time.monotonic() + most_s
     while time.monotonic() < ends:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from wastesim.report.definitions import GROUPS, Definition
 from wastesim.report.sweep_parts import Cell, Parts
 from wastesim.report.text import DASH, percent, plural
-from wastesim.statistics import Interval
+from wastesim.statistics import GROWING, Interval
 
 
 class Metric(NamedTuple):
@@ -76,6 +76,31 @@ def number(found: Interval | None, name: str) -> str:
         ends = f"{plain((found.low or 0.0) * scale)} to {plain((found.high or 0.0) * scale)}"
         return f"{plain(found.estimate * scale)} ({ends})"
     return plain(found.estimate * scale) + (f" ± {_spread(half * scale)}" if half else "")
+
+
+#: Stands beside what a saturated cell says of the length of the run rather than of the server.
+MARK = "†"
+_OF_LENGTH = (*GROWING, "goodput", "statistics.goodput", "concurrency.waiting_peak")
+
+
+def cell_number(cell: Cell, name: str) -> str:
+    """`number` of a cell, marked where more requests would give another one."""
+    told = number(cell.numbers.get(name), name)
+    marked = cell.saturated and told != DASH and name.startswith(_OF_LENGTH)
+    return f"{told} {MARK}" if marked else told
+
+
+def load(parts: Parts) -> str:
+    """What the mark means, and how many cells have it; empty where none is saturated."""
+    count = sum(cell.saturated > 0 for cell in parts.cells)
+    if not count:
+        return ""
+    return (
+        f"{MARK} {count:,} of {plural(len(parts.cells), 'cell')}"
+        f" {'is' if count == 1 else 'are'} saturated: more requests come than are served, and the"
+        " queue grows for as long as they come. Times to first token and end-to-end latencies there"
+        " only measure how many requests were sent, however narrow their intervals are."
+    )
 
 
 def difference(found: Interval | None, name: str) -> str:

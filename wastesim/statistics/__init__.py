@@ -19,11 +19,12 @@ from __future__ import annotations
 from wastesim.statistics.batches import of_series
 from wastesim.statistics.bounds import within
 from wastesim.statistics.intervals import Interval, of_mean, of_paired, of_ratio
-from wastesim.statistics.ofrun import Objectives, good_share, of_run
+from wastesim.statistics.ofrun import GROWING, Objectives, good_share, of_run
 from wastesim.statistics.wanted import of_wanted
 from wastesim.statistics.warmup import Truncation, mser5
 
 __all__ = [
+    "GROWING",
     "Interval",
     "Objectives",
     "Truncation",

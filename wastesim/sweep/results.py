@@ -52,7 +52,12 @@ def _cell(
         runs=len(own),
         errors=[found["error"] for found in outcomes if found and found["status"] == "failed"],
         link=f"{REPORTS}/{linked[0]}/report.html" if linked else "",
+        saturated=sum(_saturated(found) for found in own.values()),
     )
+
+
+def _saturated(summary: Mapping[str, Any]) -> bool:
+    return bool(summary["statistics"]["saturation"]["verdict"] == "saturated")
 
 
 def interval(summaries: Summaries, name: str, level: float, planned: int = 1) -> Interval:
@@ -115,6 +120,7 @@ def cell_rows(told: Sequence[Told], metrics: Sequence[str]) -> list[dict[str, An
     rows = []
     for cell in told:
         row: dict[str, Any] = {**cell.values, "runs": cell.runs, "failed": len(cell.errors)}
+        row["saturated"] = cell.saturated
         for name in metrics:
             found = cell.numbers[name]
             row |= {name: found.estimate, f"{name}.low": found.low, f"{name}.high": found.high}
@@ -137,6 +143,7 @@ def summary(
                 "label": cell.label,
                 "values": cell.values,
                 "runs": cell.runs,
+                "saturated": cell.saturated,
                 "errors": list(cell.errors),
                 "report": cell.link or None,
                 "numbers": {key: _ends(found) for key, found in cell.numbers.items()},
