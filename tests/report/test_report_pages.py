@@ -99,6 +99,14 @@ def test_every_number_of_the_summary_is_defined() -> None:
     assert [line.key for line in others(flat(summarize(run()))).lines] == []
 
 
+def test_every_number_has_one_line_and_its_own_name_in_a_table() -> None:
+    keys = [line.key for group in GROUPS for line in group.lines]
+    assert len(set(keys)) == len(keys)
+    for group in GROUPS:
+        labels = [line.label for line in group.lines]
+        assert len(set(labels)) == len(labels), group.title
+
+
 def test_a_number_without_a_definition_is_shown_under_its_key(write: Any) -> None:
     records = run()
     table = tables({**summarize(records), "new": {"share": 0.25, "flag": True, "word": "x"}})[-1]

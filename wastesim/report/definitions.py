@@ -143,8 +143,12 @@ _REQUESTS = (
     Definition("requests.rejected", "rejected", count, "refused on arrival, reasons below"),
     Definition("requests.cancelled", "cancelled", count, "given up by the caller before the end"),
     Definition("requests.unfinished", "unfinished", count, "still waiting or running at the end"),
-    Definition("requests.outside", "outside", count, "not of the measured window, counted nowhere"),
-    Definition("requests.outside", "outside", count, "ended outside the window that was measured"),
+    Definition(
+        "requests.outside",
+        "outside",
+        count,
+        "ended outside the window that was measured: in no other number",
+    ),
     Definition("requests.truncated", "truncated", count, "served with fewer tokens than asked for"),
 )
 _SPEED = (
@@ -168,10 +172,13 @@ _SPEED = (
     ),
     Definition("time.horizon_s", "horizon", seconds, "first arrival to last completion, simulated"),
     Definition("time.ticks", "steps", count, "ticks that ran something"),
-    Definition("time.measured_from_s", "measured from", seconds, "what was before does not count"),
-    Definition("time.measured_until_s", "measured until", seconds, "nor what came after"),
-    Definition("time.measured_from_s", "measured from", seconds, "a dash: the whole run counts"),
-    Definition("time.measured_until_s", "measured until", seconds, "a dash: the whole run counts"),
+    Definition(
+        "time.measured_from_s",
+        "measured from",
+        seconds,
+        "what was before does not count; a dash: the whole run counts",
+    ),
+    Definition("time.measured_until_s", "measured until", seconds, "likewise what came after"),
 )
 _SCHEDULING = (
     Definition(
