@@ -47,6 +47,27 @@ def test_terminal_and_pages_say_that_the_run_was_streamed(
     assert json.loads((here / "out" / "summary.json").read_text())["records"]["streamed"] is True
 
 
+@pytest.mark.parametrize("kind", ["full", "none"])
+def test_the_page_tells_of_no_map_that_there_is_not(
+    here: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr("wastesim.engine.spanlog.MOST_ROWS", 30)
+    words = ["e.yaml", "--output", "out", "--quiet", "--set", f"output.records={kind}"]
+    assert run.main(words) == 0
+    page = (here / "out/report.md").read_text()
+    assert "the memory map has" not in page
+    assert ("the file of spans has the first" in page) == (kind == "full")
+
+
+def test_without_rows_there_is_no_timeline_of_rows(here: Path) -> None:
+    for kind in ("full", "none"):
+        words = ["e.yaml", "--output", kind, "--quiet", "--set", f"output.records={kind}"]
+        assert run.main(words) == 0
+    assert (here / "full/trace.json").exists()
+    assert not (here / "none/trace.json").exists()
+    assert (here / "none/explorer.html").exists()
+
+
 def test_its_files_are_in_the_folder_and_can_be_read(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
