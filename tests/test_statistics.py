@@ -268,6 +268,32 @@ def test_latencies_of_a_saturated_run_have_no_interval_but_a_reason() -> None:
     assert not any("send more requests" in text for text in found["warnings"])
 
 
+def test_a_run_with_few_queues_gives_waiting_no_interval(toy: Toy) -> None:
+    """Two of 600 requests come together with others at one slot: what they wait is luck."""
+    lonely = [(3.0 * i, 1, 2) for i in range(600)]
+    crowd = sorted([*lonely, (900.0, 1, 2), (903.0, 1, 2)])
+    found = toy(crowd, cells=8, max_model_len=8).summary["statistics"]
+    rows = {row["of"]: row for row in found["intervals"]}
+    assert rows["latency.ttft_s.mean"]["low"] is None
+    assert "requests waited in 1 of 30 batches" in rows["latency.ttft_s.mean"]["reason"]
+    assert rows["memory.shares_of_pool.time.stranded"]["low"] is None
+    assert rows["concurrency.mean"]["reason"] is None
+    assert any("hangs on rare moments" in text for text in found["warnings"])
+
+
+def test_queues_that_are_never_near_or_often_there_are_not_rare() -> None:
+    for rate in (0.05, 0.95):
+        warnings = long_run(rate).summary["statistics"]["warnings"]
+        assert not any("rare moments" in text for text in warnings), rate
+
+
+def test_a_ceiling_that_is_nearly_reached_is_a_rare_queue_to_come(toy: Toy) -> None:
+    """Slots for two: both are taken once."""
+    rows = sorted([*[(3.0 * i, 1, 2) for i in range(600)], (900.0, 1, 2)])
+    found = toy(rows, cells=16, max_model_len=8).summary["statistics"]
+    assert any("the ceiling was near in 1 of 30" in text for text in found["warnings"])
+
+
 def test_clients_that_give_up_waiting_are_lost_load() -> None:
     """One request a second is served of 2.5, and the queue is as long as clients have patience."""
     found = long_run(2.5, clients={"timeout_s": 20}).summary["statistics"]

@@ -7,6 +7,7 @@ From records alone, with numpy and scipy.  Defined with symbols in docs/statisti
 `bounds`    what a number can be, and no interval goes beyond
 `batches`   batch means of one correlated series
 `warmup`    MSER-5
+`rare`      whether waiting hangs on a few moments
 `series`    a run's levels, events and requests, cut into batches
 `steadiness` the part of a run that is steady, whether it is, and whether it kept up
 `ofrun`     the `statistics` of `summary.json`

@@ -6,7 +6,7 @@ has it, over the whole run; the two differ where a start or an end weighs much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from wastesim.records.request_totals import latencies as of_rows
 from wastesim.statistics.batches import BATCHES, FEWEST, of_pairs
 from wastesim.statistics.bounds import within
 from wastesim.statistics.intervals import LEVEL, Interval, of_ratio
+from wastesim.statistics.rare import CARRIED, rare_queues
 from wastesim.statistics.series import (
     Window,
     completed_within,
@@ -33,6 +34,9 @@ from wastesim.statistics.steadiness import is_steady, saturation, steady_part
 STAYS = 2.0
 #: Where requests wait, in a saturated run, these are as long as the run is.
 GROWING = ("latency.ttft_s.", "latency.e2el_s.")
+#: Numbers by how their names begin, and why they have no interval.
+Doubts = Sequence[tuple[tuple[str, ...], str]]
+RARE = "how long requests wait hangs on rare moments"
 GROWS = "saturated: it grows for as long as requests come"
 
 
@@ -54,6 +58,9 @@ def of_run(
     batches = _batches(records, part.window, saturated)
     found = dict(_intervals(records, part.window, batches, level)) if batches else {}
     steady = is_steady(records, part.window) if part.window and batches else None
+    known = part.window if batches and not saturated else None
+    rare = rare_queues(records, known, batches) if known else ""
+    doubts = [(GROWING, GROWS)] if saturated else [(CARRIED, f"{RARE}: {rare}")] if rare else []
     return {
         "level": level,
         "steady_from_s": part.window.from_s if part.window else None,
@@ -63,8 +70,8 @@ def of_run(
         "steady": steady,
         "saturation": loaded,
         "goodput": None if objectives is None else goodput(records, objectives),
-        "intervals": [_row(name, interval, saturated) for name, interval in found.items()],
-        "warnings": list(_warnings(part.window, batches, part.cut, steady, loaded)),
+        "intervals": [_row(name, interval, doubts) for name, interval in found.items()],
+        "warnings": [*_warnings(part.window, batches, part.cut, steady, loaded), *_rare(rare)],
     }
 
 
@@ -144,17 +151,22 @@ def _latency_intervals(
         yield f"latency.{name}.mean", of_pairs(values, np.ones(len(values)), level, batches)
 
 
-def _row(name: str, found: Interval, saturated: bool) -> dict[str, Any]:
-    """One number; a latency that grows with the run has no interval, and the reason."""
-    grows = saturated and name.startswith(GROWING)
-    found = found._replace(low=None, high=None) if grows else within(found, name)
+def _row(name: str, found: Interval, doubts: Doubts) -> dict[str, Any]:
+    """One number; where no interval would be true it has none, and the reason."""
+    reason = next((why for names, why in doubts if name.startswith(names)), None)
+    found = found._replace(low=None, high=None) if reason else within(found, name)
     return {
         "of": name,
         "estimate": found.estimate,
         "low": found.low,
         "high": found.high,
-        "reason": GROWS if grows else None,
+        "reason": reason,
     }
+
+
+def _rare(why: str) -> Iterator[str]:
+    if why:
+        yield f"{RARE}: {why}; send more requests"
 
 
 def _warnings(
