@@ -9,6 +9,7 @@ import pytest
 
 from wastesim import load_experiment, metrics, run
 from wastesim.records import Limits, Records, recorder
+from wastesim.records.sample import Sample
 from wastesim.report.__main__ import main as rebuild
 from wastesim.result import run_one
 from wastesim.statistics import twins
@@ -102,6 +103,16 @@ def test_each_variant_of_a_comparison_has_its_own_files(here: Path) -> None:
         loaded = Records.load(here / "out" / "variants" / name)
         assert loaded.totals.requests.submitted == 90
     assert (here / "out" / "report.html").exists()
+
+
+def test_a_comparison_of_samples_says_that_its_means_are_of_samples(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wastesim.records.stream.Sample", lambda: Sample(20))
+    streamed = run_one(load_experiment(here / "e.yaml")).records
+    assert streamed.requests_per_row > 1
+    how = twins.differences(streamed, streamed)[0].how
+    assert how.endswith("both completed, drawn from all and paired; summaries are of all")
 
 
 def test_a_streamed_run_is_paired_with_a_kept_one_by_its_sample(
