@@ -48,9 +48,15 @@ def test_the_terminal_has_one_line_of_it(write: Any) -> None:
     assert any("more requests come" in text for text in found.warnings)
 
 
+def test_the_table_says_why_a_number_has_no_interval(write: Any) -> None:
+    built = loaded(write, 2 * SERVED_PER_S)
+    why = "saturated: it grows for as long as requests come"
+    assert f"(no interval) | {why} |" in built.markdown
+
+
 def test_intervals_are_told_with_the_words_of_their_numbers(write: Any) -> None:
     built = loaded(write, SERVED_PER_S / 2)
-    rows = dict(interval_rows(built.summary))
+    rows = {label: value for label, value, _ in interval_rows(built.summary)}
     assert rows["running, over time"].startswith("1.5 (1.")
     assert f"running, over time {rows['running, over time']}" in sureness(built.summary).intervals
     assert "The server keeps up: " in built.markdown

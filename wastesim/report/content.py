@@ -125,7 +125,7 @@ def _filled(group: Group, values: dict[str, Any]) -> Table:
 
 
 def _intervals(summary: dict[str, Any]) -> Table:
-    rows = [Row(label, value, "") for label, value in interval_rows(summary)]
+    rows = [Row(*row) for row in interval_rows(summary)]
     return Table("Steady part: estimates and their intervals", rows)
 
 

@@ -46,10 +46,13 @@ def sureness(summary: Mapping[str, Any]) -> Sureness:
     return Sureness(_verdict(found["saturation"]), warnings, _intervals(found))
 
 
-def interval_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Every steady estimate by name: `5,639 tokens/s (5,510 tokens/s to 5,768 tokens/s)`."""
+def interval_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Every steady estimate: name, `5,639 tokens/s (5,510 tokens/s to 5,768 tokens/s)`, reason.
+
+    The reason says why there is no interval.
+    """
     found = summary.get("statistics") or {"intervals": []}
-    return [_told(row) for row in found["intervals"]]
+    return [(*_told(row), row["reason"] or "") for row in found["intervals"]]
 
 
 def _verdict(found: Mapping[str, Any]) -> str:
