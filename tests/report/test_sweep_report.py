@@ -12,7 +12,7 @@ from wastesim import compare, run
 from wastesim.config import dump_yaml
 from wastesim.report.figures.sweep import PLANS
 from wastesim.report.figures.sweep_pareto import Point, front
-from wastesim.report.sweep import gather, print_sweep, write_report
+from wastesim.report.sweep import gather, line, print_sweep, write_report
 from wastesim.report.sweep_parts import Cell, Parts, Show
 from wastesim.report.sweep_words import difference, metric, number, value
 from wastesim.statistics import Interval
@@ -136,11 +136,13 @@ def test_a_saturated_cell_is_marked_where_its_numbers_are_of_the_runs_length(
     print_sweep(parts(cells), tmp_path)
     pages = [(tmp_path / f"report.{kind}").read_text() for kind in ("html", "md")]
     for text in (*pages, capsys.readouterr().out):
-        assert "† 1 of 2 cells is saturated: more requests come than are served" in text
+        assert "† 1 of 2 cells has saturated runs: more requests come than are served" in text
         assert "419 ± 42 †" in text
         assert "20 ± 1 †" not in text  # memory is steady all the same
         assert "1 ± 0.1 †" not in text
     assert "| 40 | 3 † |" in pages[1]
+    partly = cell({"workload.request_rate": 30}, 0.2, 9, 5, saturated=1)
+    assert line(partly, parts([partly])).mark == "(1 †)"
 
 
 def test_a_cell_with_one_finished_run_of_several_is_told() -> None:

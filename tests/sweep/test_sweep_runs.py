@@ -337,7 +337,7 @@ def test_saturated_cells_are_counted(here: Path) -> None:
     path = saved(here, sweep={"grid": grid, "replications": 2}, workload=LOADED)
     assert run.main([str(path), "--executor", "serial", "--output", "out", "--quiet"]) == 0
     assert [cell["saturated"] for cell in summary(here / "out")["cells"]] == [0, 2]
-    assert "1 of 2 cells is saturated" in (here / "out/report.md").read_text()
+    assert "1 of 2 cells has saturated runs" in (here / "out/report.md").read_text()
 
 
 def _wait_for(folder: Path, files: int, most_s: float = 60) -> None:

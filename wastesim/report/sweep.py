@@ -96,12 +96,19 @@ def line(cell: Cell, parts: Parts) -> Line:
     return Line(
         values=[said(cell.values[name]) if name in cell.values else "" for name in parts.keys],
         runs=cell.runs,
-        mark=MARK if cell.saturated else "",
+        mark=_mark(cell),
         numbers=[cell_number(cell, name) for name in parts.metrics],
         less=[difference(cell.less.get(name), name) for name in parts.metrics],
         link=cell.link,
         errors=list(cell.errors),
     )
+
+
+def _mark(cell: Cell) -> str:
+    """Beside the number of runs: the mark, and how many have it where not all do."""
+    if not cell.saturated:
+        return ""
+    return MARK if cell.saturated == cell.runs else f"({cell.saturated} {MARK})"
 
 
 #: Columns of numbers on a terminal; the page has all, with intervals.

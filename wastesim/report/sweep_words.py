@@ -97,9 +97,10 @@ def load(parts: Parts) -> str:
         return ""
     return (
         f"{MARK} {count:,} of {plural(len(parts.cells), 'cell')}"
-        f" {'is' if count == 1 else 'are'} saturated: more requests come than are served, and the"
-        " queue grows for as long as they come. Times to first token and end-to-end latencies there"
-        " only measure how many requests were sent, however narrow their intervals are."
+        f" {'has' if count == 1 else 'have'} saturated runs: more requests come than are served,"
+        " and the queue grows for as long as they come. Times to first token and end-to-end"
+        " latencies there only measure how many requests were sent, however narrow their intervals"
+        " are."
     )
 
 
