@@ -21,7 +21,10 @@ from wastesim.statistics import (
     of_ratio,
     of_run,
     of_series,
+    steadiness,
+    within,
 )
+from wastesim.statistics.bounds import possible
 from wastesim.statistics.intervals import lag1, quantile
 from wastesim.statistics.series import Window, events, integrals
 from wastesim.statistics.steadiness import trend
@@ -234,6 +237,87 @@ def test_saturation_is_told(rate: float, verdict: str) -> None:
     assert any("more requests come" in text for text in found["warnings"]) == (rate > 1)
     if rate > 1:
         assert found["saturation"]["queue_growth_per_s"] == pytest.approx(rate - 1, rel=0.1)
+
+
+def test_no_interval_goes_beyond_what_is_possible() -> None:
+    wide = Interval(0.5, -0.1, 1.1, 3)
+    assert within(wide, "goodput")[1:3] == (0.0, 1.0)
+    assert within(wide, "memory.shares_of_pool.time.idle")[1:3] == (0.0, 1.0)
+    assert within(wide, "latency.ttft_s.mean")[1:3] == (0.0, 1.1)
+    assert within(wide, "statistics.saturation.queue_growth_per_s") == wide
+    assert within(Interval(0.5, None, None, 1), "goodput").low is None
+    assert within(wide, "latency.ttft_s.mean").is_cut
+    assert not wide.is_cut
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.9, 2.5])
+def test_the_intervals_of_runs_are_of_possible_numbers(rate: float) -> None:
+    for row in long_run(rate).summary["statistics"]["intervals"]:
+        low, high = possible(row["of"])
+        assert row["low"] is None or low <= row["low"] <= row["high"] <= high, row
+
+
+def test_latencies_of_a_saturated_run_have_no_interval_but_a_reason() -> None:
+    found = long_run(2.5).summary["statistics"]
+    rows = {row["of"]: row for row in found["intervals"]}
+    for name in ("latency.ttft_s.mean", "latency.e2el_s.mean"):
+        assert (rows[name]["low"], rows[name]["high"]) == (None, None)
+        assert "grows" in rows[name]["reason"]
+    assert rows["concurrency.mean"]["low"] is not None
+    assert rows["latency.tpot_s.mean"]["reason"] is None
+    assert not any("send more requests" in text for text in found["warnings"])
+
+
+def test_a_run_with_few_queues_gives_waiting_no_interval(toy: Toy) -> None:
+    """Two of 600 requests come together with others at one slot: what they wait is luck."""
+    lonely = [(3.0 * i, 1, 2) for i in range(600)]
+    crowd = sorted([*lonely, (900.0, 1, 2), (903.0, 1, 2)])
+    found = toy(crowd, cells=8, max_model_len=8).summary["statistics"]
+    rows = {row["of"]: row for row in found["intervals"]}
+    assert rows["latency.ttft_s.mean"]["low"] is None
+    assert "requests waited in 1 of 30 batches" in rows["latency.ttft_s.mean"]["reason"]
+    assert rows["memory.shares_of_pool.time.stranded"]["low"] is None
+    assert rows["concurrency.mean"]["reason"] is None
+    assert any("hangs on rare moments" in text for text in found["warnings"])
+
+
+def test_queues_that_are_never_near_or_often_there_are_not_rare() -> None:
+    for rate in (0.05, 0.95):
+        warnings = long_run(rate).summary["statistics"]["warnings"]
+        assert not any("rare moments" in text for text in warnings), rate
+
+
+def test_a_ceiling_that_is_nearly_reached_is_a_rare_queue_to_come(toy: Toy) -> None:
+    """Slots for two: both are taken once."""
+    rows = sorted([*[(3.0 * i, 1, 2) for i in range(600)], (900.0, 1, 2)])
+    found = toy(rows, cells=16, max_model_len=8).summary["statistics"]
+    assert any("the ceiling was near in 1 of 30" in text for text in found["warnings"])
+
+
+def test_clients_that_give_up_waiting_are_lost_load() -> None:
+    """One request a second is served of 2.5, and the queue is as long as clients have patience."""
+    found = long_run(2.5, clients={"timeout_s": 20}).summary["statistics"]
+    loaded = found["saturation"]
+    assert loaded["verdict"] == "sheds load"
+    assert loaded["given_up_per_s"] == pytest.approx(
+        loaded["arrived_per_s"] - loaded["served_per_s"], rel=0.1
+    )
+    assert any("give up because they wait" in text for text in found["warnings"])
+
+
+def test_clients_that_leave_an_idle_server_are_no_lost_load() -> None:
+    clients = {"cancel_share": 0.5, "cancel_after_s": 10}
+    found = long_run(0.2, clients=clients).summary["statistics"]["saturation"]
+    assert found["verdict"] == "keeps up"
+
+
+def test_who_gave_up_because_of_waiting(toy: Toy) -> None:
+    """One slot: the second waits 10 of its 12 s; the third gives up in its reply."""
+    rows = [(0, 1, 10), (0, 1, 10), (30, 1, 20)]
+    result = toy(rows, cells=32, max_model_len=32, clients={"timeout_s": 12})
+    left_s, waited_s = steadiness._given_up(result.records.requests)
+    assert (left_s.tolist(), waited_s.tolist()) == ([12.0], [10.0])
+    assert (result.records.requests["status"] == "cancelled").sum() == 2
 
 
 def test_all_at_once_has_no_steady_part() -> None:

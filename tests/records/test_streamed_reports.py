@@ -9,6 +9,7 @@ import pytest
 
 from wastesim import load_experiment, metrics, run
 from wastesim.records import Limits, Records, recorder
+from wastesim.records.sample import Sample
 from wastesim.report.__main__ import main as rebuild
 from wastesim.result import run_one
 from wastesim.statistics import twins
@@ -47,6 +48,27 @@ def test_terminal_and_pages_say_that_the_run_was_streamed(
     assert json.loads((here / "out" / "summary.json").read_text())["records"]["streamed"] is True
 
 
+@pytest.mark.parametrize("kind", ["full", "none"])
+def test_the_page_tells_of_no_map_that_there_is_not(
+    here: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr("wastesim.engine.spanlog.MOST_ROWS", 30)
+    words = ["e.yaml", "--output", "out", "--quiet", "--set", f"output.records={kind}"]
+    assert run.main(words) == 0
+    page = (here / "out/report.md").read_text()
+    assert "the memory map has" not in page
+    assert ("the file of spans has the first" in page) == (kind == "full")
+
+
+def test_without_rows_there_is_no_timeline_of_rows(here: Path) -> None:
+    for kind in ("full", "none"):
+        words = ["e.yaml", "--output", kind, "--quiet", "--set", f"output.records={kind}"]
+        assert run.main(words) == 0
+    assert (here / "full/trace.json").exists()
+    assert not (here / "none/trace.json").exists()
+    assert (here / "none/explorer.html").exists()
+
+
 def test_its_files_are_in_the_folder_and_can_be_read(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +103,16 @@ def test_each_variant_of_a_comparison_has_its_own_files(here: Path) -> None:
         loaded = Records.load(here / "out" / "variants" / name)
         assert loaded.totals.requests.submitted == 90
     assert (here / "out" / "report.html").exists()
+
+
+def test_a_comparison_of_samples_says_that_its_means_are_of_samples(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wastesim.records.stream.Sample", lambda: Sample(20))
+    streamed = run_one(load_experiment(here / "e.yaml")).records
+    assert streamed.requests_per_row > 1
+    how = twins.differences(streamed, streamed)[0].how
+    assert how.endswith("both completed, drawn from all and paired; summaries are of all")
 
 
 def test_a_streamed_run_is_paired_with_a_kept_one_by_its_sample(

@@ -44,6 +44,19 @@ def test_shares_of_what_was_reserved_are_whole() -> None:
     assert reserved_shares(run(())) is None
 
 
+def test_idle_is_not_said_to_be_unwanted_while_requests_wait() -> None:
+    records = run()
+    assert "free with nobody waiting for it (idle)" in of(records).pool
+    stranded = records.ticks["stranded"]
+    records.ticks["idle"], records.ticks["stranded"] = (
+        records.ticks["idle"] + stranded,
+        0 * stranded,
+    )
+    crowded = of(records).pool
+    assert "nobody waiting for it" not in crowded
+    assert "something else than memory held up the first in the queue (idle)" in crowded
+
+
 def test_a_reached_ceiling_says_how_long_and_why() -> None:
     assert "was reached, for 46.2 % of the time" in of(run()).ceiling
     assert "memory: 350 cells hold 3 slots of 100" in of(run()).ceiling

@@ -99,6 +99,14 @@ def test_every_number_of_the_summary_is_defined() -> None:
     assert [line.key for line in others(flat(summarize(run()))).lines] == []
 
 
+def test_every_number_has_one_line_and_its_own_name_in_a_table() -> None:
+    keys = [line.key for group in GROUPS for line in group.lines]
+    assert len(set(keys)) == len(keys)
+    for group in GROUPS:
+        labels = [line.label for line in group.lines]
+        assert len(set(labels)) == len(labels), group.title
+
+
 def test_a_number_without_a_definition_is_shown_under_its_key(write: Any) -> None:
     records = run()
     table = tables({**summarize(records), "new": {"share": 0.25, "flag": True, "word": "x"}})[-1]
@@ -107,10 +115,12 @@ def test_a_number_without_a_definition_is_shown_under_its_key(write: Any) -> Non
 
 def test_every_number_on_the_pages_is_the_summarys(example: Built) -> None:
     values = flat(example.summary)
-    told = [group for group in GROUPS if any(values[line.key] is not None for line in group.lines)]
+    told = [
+        group for group in GROUPS if any(values.get(line.key) is not None for line in group.lines)
+    ]
     assert [group.title for group in GROUPS if group not in told] == ["A run too long to keep"]
     for line in (line for group in told for line in group.lines):
-        shown = line.show(values[line.key])
+        shown = line.show(values.get(line.key))
         assert f"| {line.label} | {shown} |" in example.markdown
         row = rf"<td>{re.escape(line.label)}</td><td class=\"value\">{re.escape(shown)}</td>"
         assert re.search(row, html.unescape(example.html)), line.key

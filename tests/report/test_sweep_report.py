@@ -14,7 +14,7 @@ from wastesim.report.figures.canvas import blank
 from wastesim.report.figures.sweep import PLANS
 from wastesim.report.figures.sweep_axes import spaced
 from wastesim.report.figures.sweep_pareto import Point, front
-from wastesim.report.sweep import gather, write_report
+from wastesim.report.sweep import gather, line, print_sweep, write_report
 from wastesim.report.sweep_parts import Cell, Parts, Show
 from wastesim.report.sweep_words import difference, metric, number, value
 from wastesim.statistics import Interval
@@ -202,6 +202,32 @@ def test_the_table_links_cells_to_their_reports_and_tells_errors(tmp_path: Path)
     assert "+10 ± 5" in page
     assert "[<a>](reports/12/report.html)" in text
     assert "b\\|c" in text
+
+
+def test_a_saturated_cell_is_marked_where_its_numbers_are_of_the_runs_length(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = cell({"workload.request_rate": 5}, 0.1, 1, 5)
+    cells = [served, cell({"workload.request_rate": 40}, 0.2, 419, 5, saturated=3)]
+    assert gather(parts([served]), "", {}).load == ""
+    write_report(parts(cells), tmp_path, "", {}, figures=False)
+    print_sweep(parts(cells), tmp_path)
+    pages = [(tmp_path / f"report.{kind}").read_text() for kind in ("html", "md")]
+    for text in (*pages, capsys.readouterr().out):
+        assert "† 1 of 2 cells has saturated runs: more requests come than are served" in text
+        assert "419 ± 42 †" in text
+        assert "20 ± 1 †" not in text  # memory is steady all the same
+        assert "1 ± 0.1 †" not in text
+    assert "| 40 | 3 † |" in pages[1]
+    partly = cell({"workload.request_rate": 30}, 0.2, 9, 5, saturated=1)
+    assert line(partly, parts([partly])).mark == "(1 †)"
+
+
+def test_a_cell_with_one_finished_run_of_several_is_told() -> None:
+    cells = [cell({"server.policy": name}, 0.1, 1, 5) for name in ("a", "b")]
+    assert "finished run" not in gather(parts(cells), "", {}).basis
+    cells[1] = cell({"server.policy": "b"}, 0.1, 1, 5, runs=1)
+    assert "1 cell with one finished run: no interval." in gather(parts(cells), "", {}).basis
 
 
 def test_lines_that_there_is_no_room_for_are_counted() -> None:

@@ -16,6 +16,7 @@ import pytest
 from wastesim import load_experiment, run
 from wastesim.config import dump_yaml
 from wastesim.sweep.__main__ import main as sweep_main
+from wastesim.sweep.results import interval
 from wastesim.sweep.store import Store, at_work, write_json
 
 from .sweep_runs import command, ran, saved, table, varied
@@ -30,6 +31,10 @@ MANY = {
     "cell_reports": "none",
 }
 FEW = {"grid": {"server.max_num_seqs": [1, 2, 3]}, "replications": 2}
+
+#: Enough requests for intervals inside one run; all of the measured part is steady.
+LOADED = {"num_requests": 300, "request_rate": 0.2}
+MEASURED = {"measure": {"from_s": 100, "until_s": 1200}}
 
 #: With `too_long: error` the second cell ends in one.
 FAILS = {"grid": {"server.max_model_len": [16, 4, 20]}}
@@ -383,6 +388,45 @@ def test_intervals_are_over_replications_and_differences_are_paired(here: Path) 
     }
     assert cells[1]["less_first"][name]["estimate"] == of_paired(values[0], values[1]).estimate
     assert cells[0]["less_first"] == {}
+
+
+@pytest.mark.parametrize(("measured", "known"), [({}, False), (MEASURED, True)])
+def test_a_single_run_has_an_interval_only_of_the_number_that_is_shown(
+    here: Path, measured: dict[str, Any], known: bool
+) -> None:
+    """The steady estimate is another number than that of the whole run, unless it was measured."""
+    grid = {"grid": {"server.max_num_seqs": [2, 3]}}
+    path = saved(here, sweep=grid, workload=LOADED, **measured)
+    assert run.main([str(path), "--executor", "serial", "--output", "out", "--quiet"]) == 0
+    for cell in summary(here / "out")["cells"]:
+        found = cell["numbers"]["concurrency.mean"]
+        assert (found["low"] is not None) == known
+        assert not known or found["low"] <= found["estimate"] <= found["high"]
+    page = (here / "out/report.md").read_text()
+    assert ("numbers are of the whole run and have no intervals" in page) != known
+
+
+def test_the_only_finished_run_of_several_has_no_interval() -> None:
+    """Beside intervals over replications one of batch means would be of another kind."""
+    row = {"of": "concurrency.mean", "estimate": 8.0, "low": 7.0, "high": 9.0}
+    done = {0: {"concurrency": {"mean": 8.0}, "statistics": {"intervals": [row]}}}
+    assert interval(done, "concurrency.mean", 0.95) == (8.0, 7.0, 9.0, 1, 0.95)
+    assert interval(done, "concurrency.mean", 0.95, planned=3) == (8.0, None, None, 1, 0.95)
+
+
+def test_intervals_over_replications_are_of_possible_numbers() -> None:
+    shares = {r: {"statistics": {"goodput": {"share": s}}} for r, s in enumerate([0.9, 1.0, 0.2])}
+    found = interval(shares, "goodput", 0.95)
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
+def test_saturated_cells_are_counted(here: Path) -> None:
+    """Six at once, replies of 5 steps on average: one request a second is served, not three."""
+    grid = {"workload.request_rate": [0.2, 3.0]}
+    path = saved(here, sweep={"grid": grid, "replications": 2}, workload=LOADED)
+    assert run.main([str(path), "--executor", "serial", "--output", "out", "--quiet"]) == 0
+    assert [cell["saturated"] for cell in summary(here / "out")["cells"]] == [0, 2]
+    assert "1 of 2 cells has saturated runs" in (here / "out/report.md").read_text()
 
 
 def _wait_for(folder: Path, files: int, most_s: float = 60) -> None:

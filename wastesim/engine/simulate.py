@@ -176,7 +176,7 @@ def _facts(assembly: _Assembly, server: Server | LeapServer) -> Facts:
         double_residency_peak_cells=server.double_residency_peak_cells,
         explanations=[
             *build.explanations(experiment, hardware, parts.clock),
-            *_left_out(assembly.spans),
+            *_left_out(assembly),
         ],
         workload=_workload_facts(assembly.workload),
         decode=_decode_facts(assembly, server),
@@ -186,9 +186,13 @@ def _facts(assembly: _Assembly, server: Server | LeapServer) -> Facts:
     )
 
 
-def _left_out(spans: SpanLog) -> list[str]:
-    if not spans.full:
+def _left_out(assembly: _Assembly) -> list[str]:
+    """Spans that nothing has; a run that is streamed has no map but may have a file of them."""
+    if not assembly.spans.full:
         return []
+    if assembly.recorder.streams:
+        written = assembly.experiment.output.records == "full"
+        return [f"the file of spans has the first {MOST_ROWS:,}"] if written else []
     return [f"the memory map has the first {MOST_ROWS:,} spans: more are too many to draw"]
 
 

@@ -58,6 +58,11 @@ class Recorder:
         self._marks: WeakSet[Mark] = WeakSet()  # that somebody remembers
 
     @property
+    def streams(self) -> bool:
+        """Whether there were too many rows to keep."""
+        return self._stream is not None
+
+    @property
     def tick_rows(self) -> int:
         """Ticks recorded so far."""
         return self._ticks.length

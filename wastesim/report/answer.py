@@ -51,7 +51,7 @@ def answer(records: Records, summary: dict[str, Any]) -> Answer:
         _state(records),
         *_headline(records, summary),
         _cause(records, summary),
-        _pool(summary),
+        _pool(records, summary),
         _ceiling(summary),
     )
 
@@ -157,7 +157,7 @@ def _cause(records: Records, summary: dict[str, Any]) -> str:
     )
 
 
-def _pool(summary: dict[str, Any]) -> str:
+def _pool(records: Records, summary: dict[str, Any]) -> str:
     memory = summary["memory"]
     shares = memory["shares_of_pool"]["time"]
     if shares["written"] is None:
@@ -166,8 +166,16 @@ def _pool(summary: dict[str, Any]) -> str:
         f"Of the whole pool ({bytes_(memory['capacity_bytes'])}, {count(memory['capacity_cells'])}"
         f" cells), {percent(shares['written'])} held written tokens on average over time,"
         f" {percent(shares['stranded'])} was free while a request waited for memory (stranded)"
-        f" and {percent(shares['idle'])} was free with nobody waiting for it (idle)."
+        f" and {percent(shares['idle'])} was free {_idle(records)} (idle)."
     )
+
+
+def _idle(records: Records) -> str:
+    """Free cells are idle where nobody waits, and where something else than memory refused."""
+    ticks = records.ticks
+    if not ((ticks["waiting"] > 0) & (ticks["idle"] > 0)).any():
+        return "with nobody waiting for it"
+    return "while nobody waited, or something else than memory held up the first in the queue"
 
 
 def _ceiling(summary: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from wastesim.report.counts import agreement
 from wastesim.report.definitions import GROUPS, Group, others
 from wastesim.report.remedy import METHOD, Line, first_change, lines
 from wastesim.report.resolved import element_bytes, too_long
+from wastesim.report.sureness import Sureness, interval_rows, sureness
 from wastesim.report.text import DASH, count, percent
 
 
@@ -50,6 +51,7 @@ class Content:
     name: str
     setting: str
     answer: Answer
+    sureness: Sureness
     first_change: str
     reserved: list[Share]
     tables: list[Table]
@@ -73,6 +75,7 @@ def gather(
         name=facts.name,
         setting=setting(records),
         answer=answer(records, summary),
+        sureness=sureness(summary),
         first_change=first_change(advice, summary),
         reserved=_reserved(records),
         tables=tables(summary),
@@ -106,7 +109,8 @@ def tables(summary: dict[str, Any]) -> list[Table]:
     values = flat(summary)
     filled = [_filled(group, values) for group in (*GROUPS, others(values))]
     reasons = _reasons(summary["requests"]["reasons"])
-    return [table for table in [*filled, reasons] if table.rows]
+    every = [_intervals(summary), *filled, reasons]
+    return [table for table in every if table.rows]
 
 
 def _filled(group: Group, values: dict[str, Any]) -> Table:
@@ -118,6 +122,11 @@ def _filled(group: Group, values: dict[str, Any]) -> Table:
         told = line.meaning
     undefined = all(row.value == DASH for row in rows)
     return Table(group.title, [] if undefined else rows)
+
+
+def _intervals(summary: dict[str, Any]) -> Table:
+    rows = [Row(*row) for row in interval_rows(summary)]
+    return Table("Steady part: estimates and their intervals", rows)
 
 
 def _reserved(records: Records) -> list[Share]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from wastesim.report.text import bytes_, count, number, percent, rate, seconds
+from wastesim.report.text import DASH, bytes_, count, number, percent, rate, seconds
 
 Format = Callable[[Any], str]
 
@@ -55,6 +55,10 @@ def _tokens_per_s(value: Any) -> str:
 
 def _requests_per_s(value: Any) -> str:
     return rate(value, "requests")
+
+
+def _words(value: Any) -> str:
+    return DASH if value is None else str(value)
 
 
 def _cells(value: Any) -> str:
@@ -139,8 +143,12 @@ _REQUESTS = (
     Definition("requests.rejected", "rejected", count, "refused on arrival, reasons below"),
     Definition("requests.cancelled", "cancelled", count, "given up by the caller before the end"),
     Definition("requests.unfinished", "unfinished", count, "still waiting or running at the end"),
-    Definition("requests.outside", "outside", count, "not of the measured window, counted nowhere"),
-    Definition("requests.outside", "outside", count, "ended outside the window that was measured"),
+    Definition(
+        "requests.outside",
+        "outside",
+        count,
+        "ended outside the window that was measured: in no other number",
+    ),
     Definition("requests.truncated", "truncated", count, "served with fewer tokens than asked for"),
 )
 _SPEED = (
@@ -164,10 +172,13 @@ _SPEED = (
     ),
     Definition("time.horizon_s", "horizon", seconds, "first arrival to last completion, simulated"),
     Definition("time.ticks", "steps", count, "ticks that ran something"),
-    Definition("time.measured_from_s", "measured from", seconds, "what was before does not count"),
-    Definition("time.measured_until_s", "measured until", seconds, "nor what came after"),
-    Definition("time.measured_from_s", "measured from", seconds, "a dash: the whole run counts"),
-    Definition("time.measured_until_s", "measured until", seconds, "a dash: the whole run counts"),
+    Definition(
+        "time.measured_from_s",
+        "measured from",
+        seconds,
+        "what was before does not count; a dash: the whole run counts",
+    ),
+    Definition("time.measured_until_s", "measured until", seconds, "likewise what came after"),
 )
 _SCHEDULING = (
     Definition(
@@ -227,6 +238,50 @@ _LONG_RUN = (
         "for figures and intervals; a dash where ticks are single",
     ),
 )
+_LOAD = (
+    Definition(
+        "statistics.saturation.verdict", "does it keep up", _words, "whether the queue grows"
+    ),
+    Definition(
+        "statistics.saturation.arrived_per_s",
+        "requests that came",
+        _requests_per_s,
+        "in the steady part",
+    ),
+    Definition(
+        "statistics.saturation.served_per_s",
+        "requests that completed",
+        _requests_per_s,
+        "in the steady part",
+    ),
+    Definition(
+        "statistics.saturation.given_up_per_s",
+        "clients that gave up",
+        _requests_per_s,
+        "in the steady part, most of their time spent in the queue",
+    ),
+    Definition(
+        "statistics.saturation.queue_growth_per_s",
+        "growth of the queue",
+        _requests_per_s,
+        "median slope of waiting requests over the steady part",
+    ),
+    Definition(
+        "statistics.steady_from_s", "steady from", seconds, "where MSER-5 cuts, or as measured"
+    ),
+    Definition(
+        "statistics.steady_until_s", "steady until", seconds, "last arrival, or as measured"
+    ),
+    Definition("statistics.batches", "batches", count, "that the steady part is cut into"),
+    Definition("statistics.level", "level", percent, "of repetitions whose interval covers"),
+    Definition("statistics.goodput.share", "goodput", percent, "met every objective / submitted"),
+    Definition(
+        "statistics.goodput.requests_per_s",
+        "goodput per second",
+        _requests_per_s,
+        "requests that met every objective / horizon",
+    ),
+)
 _DECODE = (
     Definition("decode.tokens", "tokens decoded", count, "by the NumPy transformer"),
     Definition("decode.wall_s", "wall time of the decode", seconds, "real time on this machine"),
@@ -246,6 +301,7 @@ GROUPS: tuple[Group, ...] = (
     Group("Preemption and copying", _SCHEDULING),
     Group("Latency of completed requests", _latency_lines()),
     Group("Throughput and utilization", _SPEED),
+    Group("Load and the steady part", _LOAD),
     Group("The real decode", _DECODE),
     Group("A run too long to keep", _LONG_RUN),
 )

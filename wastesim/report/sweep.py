@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 
 from wastesim.report.pages import environment, style_sheet
 from wastesim.report.sweep_parts import Cell, Parts
-from wastesim.report.sweep_words import Metric, basis, difference, headline, key, metric, number
+from wastesim.report.sweep_words import (
+    MARK,
+    Metric,
+    basis,
+    cell_number,
+    difference,
+    headline,
+    key,
+    load,
+    metric,
+)
 from wastesim.report.sweep_words import value as said
 from wastesim.report.text import DASH
 
@@ -22,6 +32,7 @@ class Line(NamedTuple):
 
     values: list[str]
     runs: int
+    mark: str
     numbers: list[str]
     less: list[str]
     link: str
@@ -38,6 +49,7 @@ class Content:
     metrics: list[Metric]
     lines: list[Line]
     basis: str
+    load: str
     command: str
     resolved: str
     provenance: list[tuple[str, str]]
@@ -69,6 +81,7 @@ def gather(parts: Parts, resolved: str, provenance: dict[str, Any]) -> Content:
         metrics=[metric(name) for name in parts.metrics],
         lines=[line(cell, parts) for cell in parts.cells],
         basis=basis(parts),
+        load=load(parts),
         command=str(provenance.get("command") or ""),
         resolved=resolved.rstrip("\n"),
         provenance=[
@@ -84,11 +97,19 @@ def line(cell: Cell, parts: Parts) -> Line:
     return Line(
         values=[said(cell.values[name]) if name in cell.values else DASH for name in parts.keys],
         runs=cell.runs,
-        numbers=[number(cell.numbers.get(name), name) for name in parts.metrics],
+        mark=_mark(cell),
+        numbers=[cell_number(cell, name) for name in parts.metrics],
         less=[difference(cell.less.get(name), name) for name in parts.metrics],
         link=cell.link,
         errors=list(cell.errors),
     )
+
+
+def _mark(cell: Cell) -> str:
+    """Beside the number of runs: the mark, and how many have it where not all do."""
+    if not cell.saturated:
+        return ""
+    return MARK if cell.saturated == cell.runs else f"({cell.saturated} {MARK})"
 
 
 #: Columns of numbers on a terminal; the page has all, with intervals.
@@ -108,6 +129,8 @@ def print_sweep(parts: Parts, folder: Path) -> None:
         console.print(Text(parts.state, style="yellow"), soft_wrap=flow)
     console.print(Text(headline(parts), style="bold"), soft_wrap=flow)
     console.print(_table(parts))
+    if load(parts):
+        console.print(Text(load(parts), style="yellow"), soft_wrap=flow)
     console.print(f"report: {folder / 'report.html'}", soft_wrap=True)
 
 
@@ -122,7 +145,7 @@ def _table(parts: Parts) -> Any:
     for one in shown:
         table.add_column(f"{one.label}{one.unit}", justify="right")
     for cell in parts.cells:
-        told = [number(cell.numbers.get(one.name), one.name) for one in shown]
+        told = [cell_number(cell, one.name) for one in shown]
         table.add_row(*line(cell, parts).values, *(told if cell.runs else ["–"]))
     return table
 

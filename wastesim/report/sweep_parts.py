@@ -11,7 +11,10 @@ from wastesim.statistics import Interval
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting.  `less` are paired differences with the first cell, by metric."""
+    """One setting.  `less` are paired differences with the first cell, by metric.
+
+    `saturated` counts its runs to which more requests came than were served.
+    """
 
     label: str
     values: Mapping[str, Any]
@@ -20,6 +23,7 @@ class Cell:
     runs: int
     errors: Sequence[str] = ()
     link: str = ""
+    saturated: int = 0
 
     def estimate(self, metric: str) -> float | None:
         """The number itself."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from wastesim.report.definitions import GROUPS, Definition
 from wastesim.report.sweep_parts import Cell, Parts
-from wastesim.report.text import DASH, percent
-from wastesim.statistics import Interval
+from wastesim.report.text import DASH, percent, plural
+from wastesim.statistics import GROWING, Interval
 from wastesim.units import format_digits
 
 
@@ -66,11 +66,43 @@ def _plain(value: Any) -> str:
 
 
 def number(found: Interval | None, name: str) -> str:
-    """`22.5 ± 4.8`, in the unit of `metric(name)`; without an interval the number alone."""
+    """`22.5 ± 4.8`, in the unit of `metric(name)`; without an interval the number alone.
+
+    `56.7 (0 to 100)` where the interval ends at what is possible.
+    """
     if found is None or found.estimate is None:
         return DASH
     scale, half = metric(name).scale, _half(found)
+    if half and found.is_cut:
+        ends = f"{plain((found.low or 0.0) * scale)} to {plain((found.high or 0.0) * scale)}"
+        return f"{plain(found.estimate * scale)} ({ends})"
     return plain(found.estimate * scale) + (f" ± {_spread(half * scale)}" if half else "")
+
+
+#: Stands beside what a saturated cell says of the length of the run rather than of the server.
+MARK = "†"
+_OF_LENGTH = (*GROWING, "goodput", "statistics.goodput", "concurrency.waiting_peak")
+
+
+def cell_number(cell: Cell, name: str) -> str:
+    """`number` of a cell, marked where more requests would give another one."""
+    told = number(cell.numbers.get(name), name)
+    marked = cell.saturated and told != DASH and name.startswith(_OF_LENGTH)
+    return f"{told} {MARK}" if marked else told
+
+
+def load(parts: Parts) -> str:
+    """What the mark means, and how many cells have it; empty where none is saturated."""
+    count = sum(cell.saturated > 0 for cell in parts.cells)
+    if not count:
+        return ""
+    return (
+        f"{MARK} {count:,} of {plural(len(parts.cells), 'cell')}"
+        f" {'has' if count == 1 else 'have'} saturated runs: more requests come than are served,"
+        " and the queue grows for as long as they come. Times to first token and end-to-end"
+        " latencies there only measure how many requests were sent, however narrow their intervals"
+        " are."
+    )
 
 
 def difference(found: Interval | None, name: str) -> str:
@@ -146,13 +178,20 @@ def basis(parts: Parts) -> str:
     """What the intervals mean."""
     sure = f"{100 * parts.level:.4g} %"
     if parts.bound is not None or parts.replications > 1:
+        alone = sum(cell.runs == 1 for cell in parts.cells)
+        lone = f" {plural(alone, 'cell')} with one finished run: no interval." if alone else ""
         return (
             f"Intervals are {sure} Student's t over replications; replication r has the same seed"
-            " in every cell, so that differences are paired."
+            f" in every cell, so that differences are paired.{lone}"
+        )
+    if any(_half(found) for cell in parts.cells for found in cell.numbers.values()):
+        return (
+            f"One run per cell: intervals are {sure} batch means of what was measured of it;"
+            " 'replications' gives every number one."
         )
     return (
-        f"One run per cell: intervals are {sure} batch means inside it, where it was steady;"
-        " 'replications' gives every number one."
+        "One run per cell: numbers are of the whole run and have no intervals, which 'replications'"
+        " gives them. A run's own report has the estimates of its steady part with theirs."
     )
 
 

@@ -10,6 +10,7 @@ from wastesim.report.advice import advise
 from wastesim.report.answer import answer
 from wastesim.report.remedy import first_change
 from wastesim.report.resolved import element_bytes, read_resolved, too_long
+from wastesim.report.sureness import sureness
 from wastesim.report.text import count, percent, rate, seconds
 
 
@@ -30,6 +31,9 @@ def print_summary(summary: dict[str, Any], records: Records, target: Path) -> No
     for sentence in (found.cause, found.ceiling, change):
         if sentence:
             console.print(Text(sentence), soft_wrap=flow)
+    sure = sureness(summary)
+    if sure.line:
+        console.print(Text(sure.line, style="yellow" if sure.warnings else ""), soft_wrap=flow)
     console.print(_table(summary))
     _say_where(console, target)
 

@@ -20,14 +20,18 @@ def write_report(
     resolved: str,
     provenance: dict[str, Any],
     figures: bool,
+    timeline: bool = True,
 ) -> list[str]:
-    """Write `report.html`, `report.md`, `figures/`, `trace.json`; returns what was not drawn."""
+    """Write `report.html`, `report.md`, `figures/`; returns what was not drawn.
+
+    `trace.json` has rows of requests and ticks: with `timeline` it is written beside the figures.
+    """
     from wastesim.report.figures import draw_all
     from wastesim.report.pages import html_page, markdown_page
 
     content = gather(records, summary, resolved, provenance)
     pictures, warnings = draw_all(records, summary, folder / "figures") if figures else ([], [])
-    if figures:
+    if figures and timeline:
         warnings += _timeline(records, folder)
     explorer = (folder / "explorer.html").exists()
     for name, text in (

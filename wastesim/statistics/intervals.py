@@ -30,6 +30,14 @@ class Interval(NamedTuple):
         """Half the interval's length."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the estimate is not in the middle: an end is where the possible ends."""
+        if self.estimate is None or self.low is None or self.high is None:
+            return False
+        below, above = self.estimate - self.low, self.high - self.estimate
+        return not math.isclose(below, above, rel_tol=0.01, abs_tol=1e-9 * abs(self.estimate))
+
     def holds(self, value: float) -> bool:
         """Whether `value` is inside; an interval without ends holds everything."""
         return self.low is None or self.high is None or self.low <= value <= self.high

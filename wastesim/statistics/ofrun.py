@@ -6,7 +6,7 @@ has it, over the whole run; the two differ where a start or an end weighs much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,9 @@ from wastesim.records import OUTSIDE, SHARES, Array, Records
 from wastesim.records.request_totals import LATENCIES, good
 from wastesim.records.request_totals import latencies as of_rows
 from wastesim.statistics.batches import BATCHES, FEWEST, of_pairs
+from wastesim.statistics.bounds import within
 from wastesim.statistics.intervals import LEVEL, Interval, of_ratio
+from wastesim.statistics.rare import CARRIED, rare_queues
 from wastesim.statistics.series import (
     Window,
     completed_within,
@@ -30,6 +32,12 @@ from wastesim.statistics.steadiness import is_steady, saturation, steady_part
 
 #: A batch is at least so many times as long as requests stay, or its neighbours lean on it.
 STAYS = 2.0
+#: Where requests wait, in a saturated run, these are as long as the run is.
+GROWING = ("latency.ttft_s.", "latency.e2el_s.")
+#: Numbers by how their names begin, and why they have no interval.
+Doubts = Sequence[tuple[tuple[str, ...], str]]
+RARE = "how long requests wait hangs on rare moments"
+GROWS = "saturated: it grows for as long as requests come"
 
 
 class Objectives(NamedTuple):
@@ -45,10 +53,14 @@ def of_run(
 ) -> dict[str, Any]:
     """Intervals, warm-up, saturation and warnings of one run; undefined is None."""
     part = steady_part(records)
-    batches = _batches(records, part.window)
+    loaded = saturation(records, part)
+    saturated = loaded["verdict"] == "saturated"
+    batches = _batches(records, part.window, saturated)
     found = dict(_intervals(records, part.window, batches, level)) if batches else {}
     steady = is_steady(records, part.window) if part.window and batches else None
-    loaded = saturation(records, part)
+    known = part.window if batches and not saturated else None
+    rare = rare_queues(records, known, batches) if known else ""
+    doubts = [(GROWING, GROWS)] if saturated else [(CARRIED, f"{RARE}: {rare}")] if rare else []
     return {
         "level": level,
         "steady_from_s": part.window.from_s if part.window else None,
@@ -58,8 +70,8 @@ def of_run(
         "steady": steady,
         "saturation": loaded,
         "goodput": None if objectives is None else goodput(records, objectives),
-        "intervals": [_row(name, interval) for name, interval in found.items()],
-        "warnings": list(_warnings(part.window, batches, part.cut, steady, loaded)),
+        "intervals": [_row(name, interval, doubts) for name, interval in found.items()],
+        "warnings": [*_warnings(part.window, batches, part.cut, steady, loaded), *_rare(rare)],
     }
 
 
@@ -88,14 +100,18 @@ def good_share(records: Records, objectives: Objectives) -> tuple[float | None, 
     return (met / submitted if submitted else None), met
 
 
-def _batches(records: Records, window: Window | None) -> int:
-    """How many batches the steady part has; 0 when it is too short for any."""
+def _batches(records: Records, window: Window | None, saturated: bool) -> int:
+    """How many batches the steady part has; 0 when it is too short for any.
+
+    Where a queue grows, what levels remember is how long requests run, not how long they wait.
+    """
     if window is None or window.length_s <= 0:
         return 0
     done = completed_within(records, window)
     if len(done) < 2 * FEWEST:
         return 0
-    stay_s = float(latencies(records, done)["e2el_s"].mean())
+    begin_s = records.requests["admitted_s" if saturated else "arrival_s"][done]
+    stay_s = float((records.requests["finished_s"][done] - begin_s).mean())
     fit = int(window.length_s / (STAYS * stay_s)) if stay_s > 0 else BATCHES
     return min(BATCHES, max(FEWEST, fit))
 
@@ -135,13 +151,22 @@ def _latency_intervals(
         yield f"latency.{name}.mean", of_pairs(values, np.ones(len(values)), level, batches)
 
 
-def _row(name: str, interval: Interval) -> dict[str, Any]:
+def _row(name: str, found: Interval, doubts: Doubts) -> dict[str, Any]:
+    """One number; where no interval would be true it has none, and the reason."""
+    reason = next((why for names, why in doubts if name.startswith(names)), None)
+    found = found._replace(low=None, high=None) if reason else within(found, name)
     return {
         "of": name,
-        "estimate": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "reason": reason,
     }
+
+
+def _rare(why: str) -> Iterator[str]:
+    if why:
+        yield f"{RARE}: {why}; send more requests"
 
 
 def _warnings(
@@ -149,9 +174,9 @@ def _warnings(
 ) -> Iterator[str]:
     """What a reader of the intervals has to know."""
     if window is None:
-        yield "requests come all at once: no part is steady; replications give intervals"
+        yield "no part is steady as all requests come at once: only replications give intervals"
     elif not batches:
-        yield "the run is too short for an interval; more requests, or replications"
+        yield "the run is too short for intervals: send more requests, or use replications"
     elif batches <= FEWEST:
         yield (
             f"the run is short: its batches are less than {STAYS:g} times as long as requests stay,"
@@ -162,4 +187,6 @@ def _warnings(
     if steady is False:
         yield "the run drifts: its means depend on how long it is"
     if loaded["verdict"] == "saturated":
-        yield "more requests come than are served: latencies grow with the length of the run"
+        yield "latencies grow with the length of the run: more requests come than are served"
+    if loaded["verdict"] == "sheds load":
+        yield "clients give up because they wait: latencies are of those that were served"

@@ -23,8 +23,11 @@ PARTS = 20
 AT_ONCE = 0.01
 #: A trend is one when chance makes as strong a one so rarely.
 TREND_P = 0.01
-#: A queue that grows by less than this part of the arrivals is no queue that grows.
+#: A queue that grows by less than this part of the arrivals is no queue that grows; as many may
+#: give up.
 GROWTH = 0.01
+#: A client gave up because it waited when so much of its time had passed in the queue.
+WAITED = 0.5
 
 
 class Part(NamedTuple):
@@ -85,9 +88,11 @@ def is_steady(records: Records, window: Window) -> bool:
 def saturation(records: Records, part: Part) -> dict[str, Any]:
     """Whether the queue grows for as long as requests come.
 
-    `keeps up`, `saturated`, `undecided`, or `all at once` where nothing can be said.
+    `keeps up`, `saturated`, `sheds load` where the queue is short because its clients give up,
+    `undecided`, or `all at once` where nothing can be said.
     """
-    nothing = {"arrived_per_s": None, "served_per_s": None, "queue_growth_per_s": None}
+    names = ("arrived_per_s", "served_per_s", "given_up_per_s", "queue_growth_per_s")
+    nothing = dict.fromkeys(names)
     if part.window is None or part.window.length_s <= 0:
         return {"verdict": "all at once", **nothing}
     rows, edges = records.requests, part.window.edges(PARTS)
@@ -96,23 +101,40 @@ def saturation(records: Records, part: Part) -> dict[str, Any]:
     arrived = each * float(events(rows["arrival_s"], edges).sum()) / seconds
     done = rows["finished_s"][rows["status"] == "completed"]
     served = each * float(events(done, edges).sum()) / seconds
+    left_s, waited_s = _given_up(rows)
+    lost = each * float(events(left_s, edges).sum()) / seconds
     waiting = integrals(records, records.ticks["waiting"], edges) / np.diff(edges)
     growth = _slope(waiting) * PARTS / seconds
+    # Who only waits for a tick to end is in no queue; in one, Little's law holds for who left.
+    queued = len(left_s) > 0 and waiting.mean() > WAITED * lost * waited_s.mean()
     return {
-        "verdict": _verdict(waiting, growth, arrived),
+        "verdict": _verdict(waiting, growth, arrived, lost if queued else 0.0),
         "arrived_per_s": arrived,
         "served_per_s": served,
+        "given_up_per_s": lost,
         "queue_growth_per_s": growth,
     }
 
 
-def _verdict(waiting: Array, growth: float, arrived: float) -> str:
+def _given_up(rows: dict[str, Array]) -> tuple[Array, Array]:
+    """When clients gave up that spent most of their time before admission, and that time."""
+    left = rows["status"] == "cancelled"
+    end_s, arrival_s = rows["finished_s"][left], rows["arrival_s"][left]
+    admitted_s = np.where(np.isnan(rows["admitted_s"][left]), end_s, rows["admitted_s"][left])
+    waited_s = admitted_s - arrival_s
+    long = waited_s > WAITED * (end_s - arrival_s)
+    return end_s[long], waited_s[long]
+
+
+def _verdict(waiting: Array, growth: float, arrived: float, lost: float) -> str:
     if not arrived:  # all came before the window: a queue that is never empty is full load
         return "saturated" if len(waiting) and waiting.min() > 0 else "undecided"
     tau, chance = trend(waiting)
     grows = tau > 0 and chance < TREND_P
     if grows and growth > GROWTH * arrived:
         return "saturated"
+    if lost > GROWTH * arrived:
+        return "sheds load"
     return "keeps up" if not grows or growth < GROWTH * arrived / 2 else "undecided"
 
 

@@ -69,11 +69,13 @@ def _by_request(one: Records, other: Records, level: float) -> Iterator[Differen
     ours, theirs = ours[done], theirs[done]
     order = np.argsort(one.requests["arrival_s"][ours], kind="stable")
     first, second = latencies(one, ours[order]), latencies(other, theirs[order])
+    sampled = max(one.requests_per_row, other.requests_per_row) > 1
+    kind = "drawn from all and paired; summaries are of all" if sampled else "paired"
     for name in first:
         known = ~(np.isnan(first[name]) | np.isnan(second[name]))
         a, b = first[name][known], second[name][known]
         found = of_series(b - a, level)
-        how = f"{len(a):,} requests that both completed, paired"
+        how = f"{len(a):,} requests that both completed, {kind}"
         yield Difference(f"latency.{name}.mean", _mean(a), _mean(b), found, how)
 
 

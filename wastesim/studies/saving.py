@@ -43,6 +43,7 @@ def _save_run(result: Result, folder: Path, provenance: dict[str, Any]) -> list[
         resolved=resolved,
         provenance=provenance,
         figures=output.figures,
+        timeline=output.records == "full",
     )
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wastesim.metrics import SCHEMA_VERSION, flat
 from wastesim.report.sweep_parts import Cell as Told
-from wastesim.statistics import Interval, of_mean, of_paired
+from wastesim.statistics import Interval, of_mean, of_paired, within
 from wastesim.sweep.numbers import USUAL, number
 from wastesim.sweep.plan import Cell, Plan, Task
 from wastesim.sweep.store import REPORTS, Store
 
 #: Summaries of a cell's finished runs, by replication.
 Summaries = Mapping[int, Mapping[str, Any]]
+#: Two sums of the same levels differ by no more.
+ROUNDING = 1e-9
 
 
 def cells(
@@ -44,25 +47,39 @@ def _cell(
     return Told(
         label=cell.label,
         values=dict(cell.values),
-        numbers={name: interval(own, name, level) for name in metrics},
+        numbers={name: interval(own, name, level, len(tasks)) for name in metrics},
         less={name: _less(first, own, name, level) for name in metrics} if own != first else {},
         runs=len(own),
         errors=[found["error"] for found in outcomes if found and found["status"] == "failed"],
         link=f"{REPORTS}/{linked[0]}/report.html" if linked else "",
+        saturated=sum(_saturated(found) for found in own.values()),
     )
 
 
-def interval(summaries: Summaries, name: str, level: float) -> Interval:
-    """Over replications; of a single run its own batch means, where they agree with its number."""
+def _saturated(summary: Mapping[str, Any]) -> bool:
+    return bool(summary["statistics"]["saturation"]["verdict"] == "saturated")
+
+
+def interval(summaries: Summaries, name: str, level: float, planned: int = 1) -> Interval:
+    """Over replications; of a single run its own batch means, where they are of its number.
+
+    They are where the steady part is all that was measured; elsewhere the steady estimate is
+    another number, whose interval says nothing of this one.  Of several runs that were `planned`
+    the only one that is done has none either: in one table all intervals are over replications.
+    """
     values = [found for s in summaries.values() if (found := number(s, name)) is not None]
-    if len(values) != 1 or len(summaries) != 1:
-        return of_mean(values, level)
+    if len(values) != 1 or len(summaries) != 1 or planned > 1:
+        return within(of_mean(values, level), name)
     (summary,) = summaries.values()
     rows = {row["of"]: row for row in summary["statistics"]["intervals"]}
     row = rows.get(name)
-    if row is None or row["low"] is None or not row["low"] <= values[0] <= row["high"]:
+    if row is None or not _same(row["estimate"], values[0]):
         return of_mean(values, level)
     return Interval(values[0], row["low"], row["high"], 1, level)
+
+
+def _same(estimate: float | None, value: float) -> bool:
+    return estimate is not None and math.isclose(estimate, value, rel_tol=ROUNDING)
 
 
 def _less(first: Summaries, own: Summaries, name: str, level: float) -> Interval:
@@ -103,6 +120,7 @@ def cell_rows(told: Sequence[Told], metrics: Sequence[str]) -> list[dict[str, An
     rows = []
     for cell in told:
         row: dict[str, Any] = {**cell.values, "runs": cell.runs, "failed": len(cell.errors)}
+        row["saturated"] = cell.saturated
         for name in metrics:
             found = cell.numbers[name]
             row |= {name: found.estimate, f"{name}.low": found.low, f"{name}.high": found.high}
@@ -125,6 +143,7 @@ def summary(
                 "label": cell.label,
                 "values": cell.values,
                 "runs": cell.runs,
+                "saturated": cell.saturated,
                 "errors": list(cell.errors),
                 "report": cell.link or None,
                 "numbers": {key: _ends(found) for key, found in cell.numbers.items()},

@@ -101,7 +101,7 @@ def _panel(
     lowest = min((v for line in axes.lines for v in np.ravel(line.get_ydata())), default=0.0)
     if lowest >= 0:
         axes.set_ylim(bottom=0)
-    if shown.scale == 100 and axes.get_ylim()[1] > 104:  # intervals may go past 100 %, shares not
+    if shown.scale == 100 and axes.get_ylim()[1] > 104:  # no share is more
         axes.set_ylim(top=104)
 
 
