@@ -97,6 +97,8 @@ def before_slots(draw: st.DrawFn) -> dict[str, Any]:
     tree = many_wait(draw)
     policy = draw(st.sampled_from(["contiguous", "divided"]))
     tree["server"] |= {"policy": policy, "scheduler": "orca", "refuse_impossible": True}
+    cells = draw(st.integers(least_cells(policy), 200))
+    tree["server"] |= {"kv_cache_memory_bytes": 4 * cells}
     return tree
 
 

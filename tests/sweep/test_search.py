@@ -190,7 +190,7 @@ def test_a_search_that_runs_out_of_probes_says_where_the_answer_lies(tmp_path: P
         "multiple_of": 1, "where": {"metric": "rejected_share", "at_most": 0}, "replications": 1,
         "most_probes": 4,
     }  # fmt: skip
-    server = {"max_model_len": 16, "kv_cache_memory_bytes": "1 GiB"}
+    server = {"max_model_len": 16, "kv_cache_memory_bytes": "64 MiB"}
     content = found(tmp_path, search=wanted, server=server)
     assert content["answer"] is None
     low, high = content["between"]
