@@ -25,7 +25,7 @@ from wastesim.engine.simtime import SimTime
 from wastesim.engine.vllm import VllmRules
 from wastesim.records import Array
 
-#: After crowds for which memory did not last, so many end at most before another is tried.
+#: After crowds of hardly anybody, so many end at most before another is tried.
 _LONGEST = 1 << 14
 
 
@@ -87,16 +87,17 @@ class BlockServer(JobServer):
     def _while_memory_lasts(self, comers: Comers, held: Array) -> Comers:
         """Those who come before blocks are so few that somebody might be refused.
 
-        Where those are hardly any, memory is short for long as a rule.
+        Where those are hardly any, memory is what holds people up, and will be for long as a rule:
+        the next crowd is tried ever later.
         """
         pool = self._blocks
         margin = self._spare + pool.blocks(int(comers.prompt.max(initial=0)))
         short = np.flatnonzero(pool.num_blocks - held < margin)
-        if not short.size:
+        if short.size:
+            comers = comers.until(int(short[0]))
+        if len(comers.entries) >= FEWEST:
             self._patience = FEWEST
-            return comers
-        comers = comers.until(int(short[0]))
-        if len(comers.entries) < FEWEST:
+        else:
             self._again = self.ended + self._patience
             self._patience = min(2 * self._patience, _LONGEST)
         return comers
