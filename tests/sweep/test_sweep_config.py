@@ -219,3 +219,6 @@ def test_every_number_of_a_summary_can_be_asked_for() -> None:
     summary = simulate(varied(statistics={"goodput": {"ttft_s": 5}})).summary
     numbers = {k for k, v in flat(summary).items() if type(v) in (int, float)}
     assert numbers - {"schema_version"} <= set(known_names())
+    texts = {k for k, v in flat(summary).items() if isinstance(v, str)}
+    assert "statistics.saturation.verdict" in texts
+    assert not texts & set(known_names())

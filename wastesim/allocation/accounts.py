@@ -46,18 +46,17 @@ class Accounts:
     def _lies(self, request_id: int, cells: int) -> None:
         """Its spans are its own and inside the pool, and as many cells as it holds."""
         self._leave(request_id)
-        spans = self._policy.placement(request_id).spans
-        placed = sum(span.stop - span.start for span in spans)
-        if placed != cells:
-            raise AllocationError(f"it holds {cells} cells, and its placement has {placed}")
-        for span in spans:
+        placed = self._policy.placement(request_id)
+        if placed.cells != cells:
+            raise AllocationError(f"it holds {cells} cells, and its placement has {placed.cells}")
+        for span in placed.spans:
             if not 0 <= span.start < span.stop <= self._policy.capacity_cells:
                 raise AllocationError(
                     f"its cells {span.start} to {span.stop} are not in a pool of"
                     f" {self._policy.capacity_cells}"
                 )
             self._take(span, request_id)
-        self._spans[request_id] = spans
+        self._spans[request_id] = placed.spans
 
     def _take(self, span: Span, request_id: int) -> None:
         place = bisect_left(self._starts, span.start)

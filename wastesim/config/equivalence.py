@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
 from wastesim.config.quality import Laboratory
-from wastesim.config.quantities import Count
+from wastesim.config.quantities import Count, as_tuple
 
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
-Batches = Annotated[tuple[Count, ...], BeforeValidator(_tuple)]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
+Batches = Annotated[tuple[Count, ...], BeforeValidator(as_tuple)]
 
 
 class Equivalence(Laboratory):

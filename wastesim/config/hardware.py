@@ -20,16 +20,20 @@ from pydantic_core.core_schema import ValidationInfo
 
 from wastesim.config.base import Frozen
 from wastesim.config.dtypes import DType, WeightsDType, canonical_dtype
-from wastesim.config.quantities import MOST_BYTES, Bandwidth, ByteCount, FlopRate, Size, Tokens
+from wastesim.config.quantities import (
+    MOST_BYTES,
+    Bandwidth,
+    ByteCount,
+    FlopRate,
+    Size,
+    Tokens,
+    as_tuple,
+)
 
 
 def _whole(value: Any) -> Any:
     """8.03e9 is a count when it is whole; text, fractions and booleans are left to pydantic."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 #: Parameters are counted too: some models have more than 10**12.
@@ -144,7 +148,7 @@ class ModelGeometry(Frozen):
     window_kind: Literal["window", "chunked"] = "window"
     latent_dim: Count | None = None
     latent_rope_dim: Annotated[int, Field(ge=0)] = 0
-    kv_layers: Annotated[tuple[KvLayers, ...], BeforeValidator(_as_tuple)] = ()
+    kv_layers: Annotated[tuple[KvLayers, ...], BeforeValidator(as_tuple)] = ()
     source: str = ""
     note: str = ""
 

@@ -68,6 +68,11 @@ def _unit_out(unit: str) -> PlainSerializer:
     return PlainSerializer(lambda value: f"{value!r} {unit}" if value is not None else None)
 
 
+def as_tuple(value: Any) -> Any:
+    """A list as what does not change; all else is for the model to refuse."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 #: Bytes of a quantity such as `80 GiB`; a bare number is refused.
 Size = Annotated[int, _with_unit(parse_bytes, "80 GiB"), Field(ge=0, le=MOST_BYTES), _unit_out("B")]
 #: Bytes per second of `3.3 TB/s`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
@@ -11,7 +11,7 @@ from wastesim.config.clocks import Clock, FixedClock, MeasuredClock, RooflineClo
 from wastesim.config.decode import Decode
 from wastesim.config.hardware import DType
 from wastesim.config.policy import PRESETS, PolicyChoice
-from wastesim.config.quantities import ByteCount, Count, Share, Size, Tokens
+from wastesim.config.quantities import ByteCount, Count, Share, Size, Tokens, as_tuple
 from wastesim.units import GIB
 
 __all__ = [
@@ -25,10 +25,6 @@ __all__ = [
     "Server",
     "TableClock",
 ]
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 #: Schedulers that never take memory back: requests must not outgrow what they got.
@@ -71,7 +67,7 @@ class Server(Frozen):
     scheduler_reserve_full_isl: bool = True
     async_scheduling: bool = False
     #: One entry per KV group: null is full attention, a number is a sliding window.
-    kv_groups: Annotated[tuple[Count | None, ...], BeforeValidator(_as_tuple)] = (None,)
+    kv_groups: Annotated[tuple[Count | None, ...], BeforeValidator(as_tuple)] = (None,)
     #: Whether a request that can never fit is refused at the door.
     refuse_impossible: bool = True
 

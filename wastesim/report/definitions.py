@@ -57,7 +57,8 @@ def _requests_per_s(value: Any) -> str:
     return rate(value, "requests")
 
 
-def _words(value: Any) -> str:
+def words(value: Any) -> str:
+    """Of what is a text in the summary, and no number."""
     return DASH if value is None else str(value)
 
 
@@ -240,7 +241,7 @@ _LONG_RUN = (
 )
 _LOAD = (
     Definition(
-        "statistics.saturation.verdict", "does it keep up", _words, "whether the queue grows"
+        "statistics.saturation.verdict", "does it keep up", words, "whether the queue grows"
     ),
     Definition(
         "statistics.saturation.arrived_per_s",

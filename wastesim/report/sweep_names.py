@@ -9,21 +9,13 @@ from wastesim.config.search import Search
 from wastesim.config.sweep import Sweep
 from wastesim.config.validation import did_you_mean
 from wastesim.config.yaml_reader import KeyPath
-from wastesim.report.definitions import GROUPS
+from wastesim.report.definitions import GROUPS, words
 
 GOODPUT = "goodput"
 REJECTED = "rejected_share"
 NEEDS_OBJECTIVES = (
     "must not be goodput without objectives: 'statistics: {goodput: {ttft_s: 1, tpot_s: 0.05}}'"
 )
-_STATISTICS = tuple(
-    f"statistics.{name}"
-    for name in (
-        "batches", "goodput.requests_per_s", "goodput.share", "level",
-        "saturation.arrived_per_s", "saturation.queue_growth_per_s", "saturation.served_per_s",
-        "steady_from_s", "steady_until_s",
-    )
-)  # fmt: skip
 #: Why requests were not served: which reasons there are shows when they are.
 REASONS = "requests.reasons."
 
@@ -39,8 +31,8 @@ def check_metrics(tree: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
 
 def known_names() -> list[str]:
     """Every number that a summary may have."""
-    named = [line.key for group in GROUPS for line in group.lines]
-    return [*named, *_STATISTICS, REJECTED, GOODPUT]
+    named = [line.key for group in GROUPS for line in group.lines if line.show is not words]
+    return [*named, REJECTED, GOODPUT]
 
 
 def _problem(name: str, tree: Mapping[str, Any], varied: set[str]) -> str:
